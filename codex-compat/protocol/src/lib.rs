@@ -1,0 +1,27 @@
+//! The vocabulary of the program: plain data, no I/O, no clock, no randomness.
+//!
+//! Every other crate imports this one and this one imports none. Enums are tagged from outside (`{"reply": {...}}`),
+//! because JSON kept raw does not survive serde's other taggings.
+mod action;
+mod delta;
+mod event;
+mod ids;
+mod item;
+mod model;
+mod outcome;
+mod prompt;
+mod raw;
+mod reply;
+mod settings;
+
+pub use action::*;
+pub use delta::*;
+pub use event::*;
+pub use ids::*;
+pub use item::*;
+pub use model::*;
+pub use outcome::*;
+pub use prompt::*;
+pub use raw::Raw;
+pub use reply::*;
+pub use settings::*;

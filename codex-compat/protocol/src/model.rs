@@ -1,0 +1,124 @@
+//! What a model is and holds, and what this provider and wire can carry. Filled in by `providers`, read by harnesses and wires.
+use serde::{Deserialize, Serialize};
+
+use crate::Source;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelInfo {
+    pub slug: String,
+    /// False: no metadata was found and the values are the fallback (Codex warns then).
+    pub known: bool,
+    /// Tokens. Fallback 272,000, as upstream.
+    pub context_window: u64,
+    /// Compact when more tokens than this are in use: the configured limit, at most 90 % of the window.
+    pub compact_at: u64,
+    pub max_output: Option<u64>,
+    /// May be given images.
+    pub images: bool,
+    /// The model's own default; None: do not mention effort.
+    pub effort: Option<String>,
+    /// Thinks at all (decides thinking switches of dialects).
+    pub reasoning: bool,
+    pub verbosity: Option<String>,
+    pub truncation: Truncation,
+    /// Trained on Codex's free-form apply_patch.
+    pub freeform_patch: bool,
+}
+
+impl ModelInfo {
+    /// Codex 0.171.0's fallback for a slug missing from its catalog: no effort, 10,000 bytes of tool output.
+    pub fn fallback(slug: impl Into<String>) -> ModelInfo {
+        ModelInfo {
+            slug: slug.into(),
+            known: false,
+            context_window: 272_000,
+            compact_at: 244_800,
+            max_output: None,
+            images: true,
+            effort: None,
+            reasoning: true,
+            verbosity: None,
+            truncation: Truncation::Bytes(10_000),
+            freeform_patch: false,
+        }
+    }
+}
+
+/// Limit of one tool result. A token counts as four bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Truncation {
+    Bytes(u64),
+    Tokens(u64),
+}
+
+/// What a provider's server takes on the wire in use.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Caps {
+    /// Responses: free-form tools. False for servers not known to accept them.
+    pub custom_tools: bool,
+    /// Responses: tool types beside `function` (`web_search`, `namespace`).
+    pub server_tools: bool,
+    /// The role `developer`; without it `system` is used (Responses) or the text joins the system message (chat).
+    pub developer_role: bool,
+    /// Instructions after the start of the conversation; without it they become user messages.
+    pub late_instructions: bool,
+    /// Images in user messages; without it a text says that one was left out.
+    pub images: bool,
+    /// Images in tool results; without it they follow in a user message.
+    pub images_in_results: bool,
+    pub documents: bool,
+    /// Messages: `cache_control`.
+    pub cache_marks: bool,
+    /// Responses: `include: ["reasoning.encrypted_content"]`, `prompt_cache_key`, `client_metadata`.
+    pub encrypted_reasoning: bool,
+}
+
+impl Caps {
+    /// A third-party server: what every server of these wires takes.
+    pub fn plain() -> Caps {
+        Caps {
+            custom_tools: false,
+            server_tools: false,
+            developer_role: false,
+            late_instructions: false,
+            images: true,
+            images_in_results: false,
+            documents: false,
+            cache_marks: false,
+            encrypted_reasoning: true,
+        }
+    }
+}
+
+/// How a provider wants the names of things; a quirk may only remove, rename, or supply a required placeholder.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Quirks {
+    /// chat: `max_completion_tokens` instead of `max_tokens`.
+    pub max_completion_tokens: bool,
+    /// chat: no `stream_options.include_usage`.
+    pub no_stream_options: bool,
+    /// chat: `content: ""` instead of null beside calls.
+    pub empty_content: bool,
+    /// chat: the field in which reasoning goes back when a reply had none but the server demands it.
+    pub reasoning_required: Option<String>,
+    /// Rewrites call ids to nine alphanumeric characters (Mistral).
+    pub short_ids: bool,
+    /// Leaves these top-level fields of the body out.
+    pub drop: Vec<String>,
+    /// Leaves sampling temperature out.
+    pub no_temperature: bool,
+    /// chat: how reasoning is asked for: `reasoning_effort` (default), `reasoning` (OpenRouter), `thinking`, `enable_thinking`, `none`.
+    pub reasoning_field: Option<String>,
+    /// Text between `<think>` tags is reasoning.
+    pub think_tags: bool,
+}
+
+/// All that a wire must know of the far side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    pub source: Source,
+    pub caps: Caps,
+    pub quirks: Quirks,
+}

@@ -1,0 +1,348 @@
+//! What came of an Action, in enough detail that every dialect can say it in its own words.
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Action, Blob, Millis, Raw, TaskId, Usage};
+
+/// An Action with its Outcome.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    pub action: Action,
+    pub outcome: Outcome,
+    pub took: Millis,
+    pub at: Millis,
+    /// Drawn once by the runtime; dialects make their ids (`bash-{ID8}`, chunk ids, cell ids) from it.
+    pub tag: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A command ended, was ended, or goes on as `task`.
+    Ran {
+        output: Captured,
+        exit: Exit,
+        cwd_after: Option<PathBuf>,
+        task: Option<TaskId>,
+        /// Processes of the command are left behind (a background child that holds the pipe).
+        left: bool,
+    },
+    /// Bytes as UTF-8, BOM cut, line ends as they are (views and LF matching are the dialect's).
+    Text {
+        text: String,
+        form: TextForm,
+        stamp: Stamp,
+    },
+    Media {
+        blob: Blob,
+        original: Option<(u32, u32)>,
+        shown: Option<(u32, u32)>,
+        stamp: Stamp,
+    },
+    /// `ReadAs::Stat`.
+    Stat {
+        kind: FileKind,
+        stamp: Stamp,
+    },
+    Paths(Found),
+    Matches(Found),
+    Changed(Vec<ChangeDone>),
+    Fetched(Page),
+    Saved {
+        path: PathBuf,
+        chars: u64,
+        bytes: u64,
+    },
+    Tasks(Vec<TaskInfo>),
+    Answers(Raw),
+    PlanDecided {
+        approved: bool,
+        feedback: Option<String>,
+        file: Option<PathBuf>,
+    },
+    Skill {
+        dir: PathBuf,
+        body: String,
+    },
+    Mcp {
+        content: Raw,
+        structured: Option<Raw>,
+        error: bool,
+    },
+    Agent {
+        id: String,
+        text: String,
+        usage: Usage,
+    },
+    Queried {
+        text: String,
+        usage: Usage,
+    },
+    Counted {
+        tokens: u64,
+        exact: bool,
+    },
+    Ok,
+    Refused(Refusal),
+    Failed(Failure),
+    /// The user stopped it.
+    Interrupted {
+        output: Option<Captured>,
+    },
+}
+
+/// Output of a command: both streams in the order written, invalid UTF-8 replaced, the middle dropped beyond the limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Captured {
+    pub text: String,
+    /// Where in `text` bytes were dropped, and how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
+    /// Bytes that the command wrote in all.
+    pub bytes: u64,
+    /// Lines in all, a last one without line feed included.
+    pub lines: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    pub at: usize,
+    pub omitted: u64,
+}
+
+impl Captured {
+    /// Output that was never cut.
+    pub fn whole(text: impl Into<String>) -> Captured {
+        let text = text.into();
+        let lines = text.lines().count() as u64;
+        Captured { bytes: text.len() as u64, lines, cut: None, text }
+    }
+    /// As kept in session files: at most `limit` bytes, first and last half.
+    pub fn shrunk(&self, limit: usize) -> Captured {
+        if self.text.len() <= limit {
+            return self.clone();
+        }
+        let (head, tail) = match self.cut {
+            Some(cut) => (self.text.get(..cut.at).unwrap_or(&self.text), self.text.get(cut.at..).unwrap_or("")),
+            None => (self.text.as_str(), self.text.as_str()),
+        };
+        let head = &head[..floor_char(head, limit / 2)];
+        let tail = &tail[ceil_char(tail, tail.len().saturating_sub(limit / 2))..];
+        let dropped = (self.text.len() - head.len() - tail.len()) as u64;
+        let omitted = dropped + self.cut.map_or(0, |c| c.omitted);
+        let text = format!("{head}{tail}");
+        Captured { cut: Some(Cut { at: head.len(), omitted }), text, bytes: self.bytes, lines: self.lines }
+    }
+}
+
+/// The largest character boundary at or below `at`.
+pub fn floor_char(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// The smallest character boundary at or above `at`.
+pub fn ceil_char(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+    /// It goes on (see `task`).
+    Running,
+    /// Ended by us after the timeout.
+    TimedOut(Millis),
+    /// Stopped on request.
+    Stopped,
+}
+
+impl Exit {
+    /// The shell's number for it: the code, or 128 + signal. None while it runs.
+    pub fn code(&self) -> Option<i32> {
+        match self {
+            Exit::Code(code) => Some(*code),
+            Exit::Signal(signal) => Some(128 + signal),
+            Exit::Running => None,
+            Exit::TimedOut(_) => Some(124),
+            Exit::Stopped => Some(137),
+        }
+    }
+}
+
+/// Identity of a file's version: what an edit was matched against.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    pub len: u64,
+    /// Nanoseconds since the epoch, as a decimal text would lose nothing; files before 1970 count as 0.
+    pub mtime_ns: u64,
+    /// Hash of the content; equal content is the same version whatever the time says. Empty where content was not read.
+    pub hash: String,
+}
+
+/// How a text file is written, so that it can be written again the same way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextForm {
+    pub bom: bool,
+    pub eol: Eol,
+    /// The bytes were UTF-8. Where not, `text` is lossy and a `Change` by splices is refused.
+    pub utf8: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Eol {
+    /// Also a file without line ends.
+    Lf,
+    Crlf,
+    Mixed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileKind {
+    File,
+    Folder,
+    /// Device, socket, pipe.
+    Special,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    pub hits: Vec<Hit>,
+    /// There are more than the limit.
+    pub more: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hit {
+    pub path: PathBuf,
+    pub kind: FileKind,
+    pub mtime_ns: u64,
+    /// Line number and text, context lines marked; empty for path results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<(u64, String, bool)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeDone {
+    /// Absolute.
+    pub path: PathBuf,
+    pub to: Option<PathBuf>,
+    pub kind: ChangeKind,
+    /// Unified diff for display; empty where nothing differs or the content is not text.
+    pub diff: String,
+    pub stamp: Option<Stamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    Add,
+    Delete,
+    Update,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    pub url: String,
+    pub status: u16,
+    pub mime: String,
+    pub text: String,
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskInfo {
+    pub task: TaskId,
+    pub command: String,
+    pub exit: Exit,
+    pub started: Millis,
+}
+
+/// Why nothing was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    User {
+        feedback: Option<String>,
+    },
+    Cancelled,
+    /// It needs asking, and the approval policy is `never` or no client can answer.
+    NobodyToAsk {
+        escalation: bool,
+    },
+    Rule(String),
+    Hook {
+        event: String,
+        command: String,
+        reason: String,
+        by_json: bool,
+    },
+    PlanMode {
+        file: PathBuf,
+    },
+    /// Outside of what the sandbox lets be written. `read_only`: nothing may be.
+    Sandbox {
+        path: PathBuf,
+        read_only: bool,
+    },
+    /// The file is not the version that the change was made for.
+    Stale {
+        path: PathBuf,
+    },
+    Depth,
+    Limit(String),
+}
+
+/// Why it did not work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// An error of the operating system. `message` as `strerror` has it, without the number.
+    Io {
+        path: PathBuf,
+        errno: i32,
+        message: String,
+    },
+    /// The command could not be started.
+    Spawn {
+        errno: i32,
+        message: String,
+    },
+    /// The sandbox could not be set up; nothing was run.
+    Sandbox(String),
+    NoSuchTask(TaskId),
+    /// A folder, device or pipe where a file is needed.
+    NotAFile {
+        path: PathBuf,
+        kind: FileKind,
+    },
+    TooLarge {
+        path: PathBuf,
+        bytes: u64,
+        limit: u64,
+    },
+    /// Not UTF-8, from this byte on; `len` bytes are wrong (0: the text ends in the middle of a character).
+    NotText {
+        path: PathBuf,
+        at: u64,
+        len: u64,
+    },
+    /// Not an image that we can decode, or of another kind than its name says.
+    BadImage {
+        path: PathBuf,
+        detected: Option<String>,
+    },
+    Other(String),
+}

@@ -1,0 +1,36 @@
+//! Which harnesses there are, and which one a model gets when the user names none. Data, with the reason beside each row.
+use protocol::WireId;
+
+use crate::{Harness, claude_code_bare::ClaudeCodeBare, mini_swe_agent::MiniSweAgent, native::Native};
+
+static ALL: [&dyn Harness; 3] = [&Native, &ClaudeCodeBare, &MiniSweAgent];
+
+/// Every harness, in the order in which they are listed to users.
+pub fn all() -> &'static [&'static dyn Harness] {
+    &ALL
+}
+
+/// By id; the empty string is `native`.
+pub fn find(id: &str) -> Option<&'static dyn Harness> {
+    let id = if id.is_empty() { "native" } else { id };
+    ALL.iter().find(|h| h.id() == id).copied()
+}
+
+/// Words in provider or model id, and the harness of that family.
+const FAMILIES: [(&[&str], &str); 2] = [
+    // Anthropic's models are tuned on Claude Code's tools.
+    (&["claude", "anthropic"], "claude-code-bare"),
+    // DeepSeek documents its Anthropic-compatible endpoint for Claude Code, and its models follow that dialect.
+    (&["deepseek"], "claude-code-bare"),
+];
+
+/// The harness of a model whose user named none. The Messages wire means a server that was built for Claude Code.
+pub fn default_for(provider: &str, base_url: &str, model: &str, wire: WireId) -> &'static str {
+    let (provider, base_url, model) = (provider.to_lowercase(), base_url.to_lowercase(), model.to_lowercase());
+    let named = |word: &&str| provider.contains(*word) || base_url.contains(*word) || model.contains(*word);
+    match FAMILIES.iter().find(|(words, _)| words.iter().any(named)) {
+        Some((_, harness)) => harness,
+        None if wire == WireId::Messages => "claude-code-bare",
+        None => "native",
+    }
+}

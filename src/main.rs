@@ -1,0 +1,3 @@
+//! `interpreter`: parse the command line and hand over.
+
+fn main() {}
