@@ -144,6 +144,9 @@ pub struct Blob {
     pub id: String,
     pub mime: String,
     pub len: u64,
+    /// The file that it was read from, as the user named it; dialects show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     #[serde(skip)]
     pub data: Option<Arc<[u8]>>,
 }
@@ -151,7 +154,7 @@ pub struct Blob {
 impl Blob {
     pub fn new(id: impl Into<String>, mime: impl Into<String>, data: impl Into<Arc<[u8]>>) -> Blob {
         let data = data.into();
-        Blob { id: id.into(), mime: mime.into(), len: data.len() as u64, data: Some(data) }
+        Blob { id: id.into(), mime: mime.into(), len: data.len() as u64, name: None, data: Some(data) }
     }
     pub fn base64(&self) -> Option<String> {
         Some(base64::engine::general_purpose::STANDARD.encode(self.data.as_deref()?))
