@@ -23,7 +23,7 @@ mod validate;
 pub use agents_md::{Cut, Doc, DocScope, Docs, discover};
 pub use debug::{render_json, render_table};
 pub use edit::{set, set_trust, unset};
-pub use effective::{Approval, effective_sandbox};
+pub use effective::{effective_approval, effective_sandbox};
 pub use environment::child_environment;
 pub use error::{ConfigError, Place, Warning, WarningKind};
 pub use features::{FEATURES, Stage, feature};
