@@ -1,0 +1,214 @@
+//! Images: what kind they are, whether they are whole, and smaller ones where a model takes no more.
+//!
+//! An image that needs no scaling goes as the bytes that it came in. Everything is decoded once all the same: a broken image in the
+//! history makes providers refuse every request after it.
+use std::io::Cursor;
+
+use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, imageops::FilterType};
+use protocol::{Blob, Failure, Outcome};
+
+use crate::files::{read, stamp};
+
+/// Bytes of a file that is taken for an image.
+const MAX_FILE: u64 = 64 << 20;
+/// Memory for one decoded image.
+const MAX_DECODED: u64 = 512 << 20;
+
+/// How large an image may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    /// As it is.
+    Any,
+    /// Neither side above this many pixels.
+    Side(u32),
+    /// Codex for an image of the user (seen in 0.171.0: 3000x2500 becomes 1727x1440): no side above 2048, and no more
+    /// than 2500 squares of 32 pixels, the scale lowered so that the tighter side is a whole number of squares.
+    Squares,
+}
+
+/// An image ready to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picture {
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub mime: &'static str,
+    pub bytes: Vec<u8>,
+    /// Width and height in pixels before and after.
+    pub original: (u32, u32),
+    pub shown: (u32, u32),
+}
+
+/// Not an image that can be sent; what it is instead, where that can be told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no image in a known format{}", detected.as_ref().map(|d| format!(" (it is {d})")).unwrap_or_default())]
+pub struct BadImage {
+    pub detected: Option<String>,
+}
+
+/// Checks an image and scales it down where it has to be.
+pub fn picture(bytes: Vec<u8>, fit: Fit) -> Result<Picture, BadImage> {
+    let Some(format) = sniff(&bytes) else { return Err(BadImage { detected: other_kind(&bytes).map(str::to_owned) }) };
+    let broken = || BadImage { detected: Some(format!("a broken {}", format.extensions_str()[0])) };
+    let mut reader = ImageReader::with_format(Cursor::new(&bytes), format);
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(MAX_DECODED);
+    reader.limits(limits);
+    let mut decoder = reader.into_decoder().map_err(|_| broken())?;
+    let orientation = decoder.orientation().map_err(|_| broken())?;
+    let mut image = DynamicImage::from_decoder(decoder).map_err(|_| broken())?;
+    image.apply_orientation(orientation);
+    let original = (image.width(), image.height());
+    let shown = fitted(original, fit);
+    let mime = mime(format);
+    if shown == original {
+        return Ok(Picture { mime, bytes, original, shown });
+    }
+    let small = image.resize_exact(shown.0, shown.1, FilterType::Triangle);
+    // What has no transparency came as JPEG; the others are small as PNG.
+    let format = if format == ImageFormat::Jpeg { format } else { ImageFormat::Png };
+    let mut out = Cursor::new(Vec::new());
+    small.write_to(&mut out, format).map_err(|_| broken())?;
+    Ok(Picture { mime: self::mime(format), bytes: out.into_inner(), original, shown })
+}
+
+fn mime(format: ImageFormat) -> &'static str {
+    match format {
+        ImageFormat::Jpeg => "image/jpeg",
+        ImageFormat::Gif => "image/gif",
+        ImageFormat::WebP => "image/webp",
+        _ => "image/png",
+    }
+}
+
+/// One of the four formats that models take, by the bytes and never by the name.
+fn sniff(bytes: &[u8]) -> Option<ImageFormat> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', ..] => Some(ImageFormat::Png),
+        [0xFF, 0xD8, 0xFF, ..] => Some(ImageFormat::Jpeg),
+        [b'G', b'I', b'F', b'8', ..] => Some(ImageFormat::Gif),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(ImageFormat::WebP),
+        _ => None,
+    }
+}
+
+fn other_kind(bytes: &[u8]) -> Option<&'static str> {
+    let head = &bytes[..bytes.len().min(512)];
+    Some(match head {
+        [] => "empty",
+        [b'%', b'P', b'D', b'F', ..] => "a PDF",
+        [b'B', b'M', ..] => "a BMP image",
+        [b'I', b'I', b'*', 0, ..] | [b'M', b'M', 0, b'*', ..] => "a TIFF image",
+        [0, 0, 1, 0, ..] => "an ICO image",
+        [b'P', b'K', 3, 4, ..] => "a ZIP archive",
+        [_, _, _, _, b'f', b't', b'y', b'p', ..] => "HEIC, AVIF or a video",
+        _ => match std::str::from_utf8(head) {
+            Ok(text) if text.contains("<svg") => "an SVG image",
+            Ok(text) if text.trim_start().to_ascii_lowercase().starts_with("<!doctype html") => "an HTML page",
+            Ok(_) => "text",
+            Err(e) if e.error_len().is_none() => "text",
+            Err(_) => return None,
+        },
+    })
+}
+
+/// The size to show `(width, height)` in. Never larger, never 0.
+fn fitted((width, height): (u32, u32), fit: Fit) -> (u32, u32) {
+    let (w, h) = (f64::from(width), f64::from(height));
+    let side = |max: u32| (f64::from(max) / w.max(h)).min(1.0);
+    let scale = match fit {
+        Fit::Any => 1.0,
+        Fit::Side(max) => side(max),
+        Fit::Squares => {
+            const SQUARE: f64 = 32.0;
+            const MAX_SQUARES: f64 = 2500.0;
+            let scale = side(2048);
+            let squares = (w * scale / SQUARE).ceil() * (h * scale / SQUARE).ceil();
+            if squares <= MAX_SQUARES {
+                scale
+            } else {
+                let scale = (SQUARE * SQUARE * MAX_SQUARES / (w * h)).sqrt();
+                let (across, down) = (w * scale / SQUARE, h * scale / SQUARE);
+                scale * (across.floor() / across).min(down.floor() / down)
+            }
+        }
+    };
+    if scale >= 1.0 {
+        return (width, height);
+    }
+    match fit {
+        Fit::Side(_) => (((w * scale).round() as u32).max(1), ((h * scale).round() as u32).max(1)),
+        // Cut, not rounded: 1727.99... was seen as 1727.
+        _ => (((w * scale) as u32).max(1), ((h * scale) as u32).max(1)),
+    }
+}
+
+pub(crate) fn read(path: &std::path::Path, max_side: Option<u32>) -> Result<Outcome, Failure> {
+    let (bytes, meta) = read::bytes(path, MAX_FILE)?;
+    let stamp = stamp::of(&meta, &bytes);
+    let fit = max_side.map_or(Fit::Any, Fit::Side);
+    let picture =
+        picture(bytes, fit).map_err(|bad| Failure::BadImage { path: path.to_owned(), detected: bad.detected })?;
+    let id = if picture.shown == picture.original { stamp.hash.clone() } else { stamp::hash(&picture.bytes) };
+    Ok(Outcome::Media {
+        blob: Blob::new(id, picture.mime, picture.bytes),
+        original: Some(picture.original),
+        shown: Some(picture.shown),
+        stamp,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn image(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
+        let mut out = Cursor::new(Vec::new());
+        DynamicImage::new_rgb8(width, height).write_to(&mut out, format).unwrap();
+        out.into_inner()
+    }
+
+    #[test]
+    fn sizes() {
+        let check = |from, fit, to| assert_eq!(fitted(from, fit), to, "{from:?} {fit:?}");
+        check((3000, 2000), Fit::Side(2000), (2000, 1333));
+        check((100, 100), Fit::Side(2000), (100, 100));
+        check((5000, 1), Fit::Side(100), (100, 1));
+        check((3000, 2500), Fit::Squares, (1727, 1440));
+        check((1024, 768), Fit::Squares, (1024, 768));
+        check((4096, 100), Fit::Squares, (2048, 50));
+        check((9000, 9000), Fit::Any, (9000, 9000));
+    }
+
+    #[test]
+    fn small_images_keep_their_bytes_and_large_ones_are_scaled() {
+        for (format, mime) in [
+            (ImageFormat::Png, "image/png"),
+            (ImageFormat::Jpeg, "image/jpeg"),
+            (ImageFormat::Gif, "image/gif"),
+            (ImageFormat::WebP, "image/webp"),
+        ] {
+            let bytes = image(40, 20, format);
+            let expected = Picture { mime, bytes: bytes.clone(), original: (40, 20), shown: (40, 20) };
+            assert_eq!(picture(bytes.clone(), Fit::Side(40)), Ok(expected));
+            let small = picture(bytes, Fit::Side(10)).unwrap();
+            assert_eq!((small.original, small.shown), ((40, 20), (10, 5)));
+            assert_eq!(picture(small.bytes, Fit::Any).unwrap().shown, (10, 5));
+        }
+    }
+
+    #[test]
+    fn what_is_no_image_is_named() {
+        let check = |bytes: &[u8], detected: Option<&str>| {
+            let expected = BadImage { detected: detected.map(str::to_owned) };
+            assert_eq!(picture(bytes.to_vec(), Fit::Any), Err(expected));
+        };
+        let png = image(40, 20, ImageFormat::Png);
+        check(&png[..png.len() / 2], Some("a broken png"));
+        check(b"%PDF-1.7", Some("a PDF"));
+        check(b"hello", Some("text"));
+        check(b"<svg xmlns=\"\"/>", Some("an SVG image"));
+        check(b"", Some("empty"));
+        check(b"\xC4\xE3\xBA\xC3 ", None);
+    }
+}
