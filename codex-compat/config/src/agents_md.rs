@@ -49,7 +49,9 @@ pub struct Docs {
 /// Files that cannot be read give a warning, missing and blank ones nothing.
 pub fn discover(home: &Home, config: &Config, project: &Project) -> Docs {
     let mut found = Docs::default();
-    if let Some((path, content)) = found.first_with_text(&home.dir, &[OVERRIDE, NAME], MAX_GLOBAL_BYTES, LayerKind::User) {
+    if let Some((path, content)) =
+        found.first_with_text(&home.dir, &[OVERRIDE, NAME], MAX_GLOBAL_BYTES, LayerKind::User)
+    {
         found.docs.push(Doc { path, scope: DocScope::Global, text: content.text() });
     }
     let limit = *config.project_doc_max_bytes;
@@ -103,7 +105,13 @@ impl Content {
 }
 
 impl Docs {
-    fn first_with_text(&mut self, folder: &Path, names: &[&str], limit: u64, layer: LayerKind) -> Option<(PathBuf, Content)> {
+    fn first_with_text(
+        &mut self,
+        folder: &Path,
+        names: &[&str],
+        limit: u64,
+        layer: LayerKind,
+    ) -> Option<(PathBuf, Content)> {
         for name in names.iter().filter(|name| !name.is_empty()) {
             let path = folder.join(name);
             match read_up_to(&path, limit) {
@@ -131,7 +139,9 @@ fn read_up_to(path: &Path, limit: u64) -> io::Result<Option<Content>> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => {}
         Ok(_) => return Ok(None),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     }
     let file = fs::File::open(path)?;
@@ -147,7 +157,13 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     /// `files` below a fresh folder, with `home` and `repo` (a Git root); → scope, path and text of what is found from `cwd`.
-    fn check(config: &str, files: &[(&str, &[u8])], cwd: &str, expected: &[(DocScope, &str, &str)], cut: Option<Cut>) -> Docs {
+    fn check(
+        config: &str,
+        files: &[(&str, &[u8])],
+        cwd: &str,
+        expected: &[(DocScope, &str, &str)],
+        cut: Option<Cut>,
+    ) -> Docs {
         let guard = tempfile::tempdir().expect("tempdir");
         let top = guard.path();
         fs::create_dir_all(top.join("repo/.git")).expect("git");
@@ -173,14 +189,28 @@ mod tests {
         check("", &[], "repo/a/b", &[], None);
         check(
             "",
-            &[("home/AGENTS.md", b"g"), ("AGENTS.md", b"outside"), ("repo/AGENTS.md", b"r"), ("repo/a/b/AGENTS.md", b"b")],
+            &[
+                ("home/AGENTS.md", b"g"),
+                ("AGENTS.md", b"outside"),
+                ("repo/AGENTS.md", b"r"),
+                ("repo/a/b/AGENTS.md", b"b"),
+            ],
             "repo/a/b",
-            &[(Global, "home/AGENTS.md", "g"), (InProject, "repo/AGENTS.md", "r"), (InProject, "repo/a/b/AGENTS.md", "b")],
+            &[
+                (Global, "home/AGENTS.md", "g"),
+                (InProject, "repo/AGENTS.md", "r"),
+                (InProject, "repo/a/b/AGENTS.md", "b"),
+            ],
             None,
         );
         check(
             "",
-            &[("home/AGENTS.md", b"g"), ("home/AGENTS.override.md", b"o"), ("repo/AGENTS.override.md", b" \n"), ("repo/AGENTS.md", b"r")],
+            &[
+                ("home/AGENTS.md", b"g"),
+                ("home/AGENTS.override.md", b"o"),
+                ("repo/AGENTS.override.md", b" \n"),
+                ("repo/AGENTS.md", b"r"),
+            ],
             "repo",
             &[(Global, "home/AGENTS.override.md", "o"), (InProject, "repo/AGENTS.md", "r")],
             None,
@@ -204,8 +234,13 @@ mod tests {
 
     #[test]
     fn the_cap_cuts_at_the_byte_over_all_files() {
-        let files: &[(&str, &[u8])] = &[("repo/AGENTS.md", b"12345"), ("repo/a/AGENTS.md", b"67890"), ("repo/a/b/AGENTS.md", b"x")];
-        let whole = [(InProject, "repo/AGENTS.md", "12345"), (InProject, "repo/a/AGENTS.md", "67890"), (InProject, "repo/a/b/AGENTS.md", "x")];
+        let files: &[(&str, &[u8])] =
+            &[("repo/AGENTS.md", b"12345"), ("repo/a/AGENTS.md", b"67890"), ("repo/a/b/AGENTS.md", b"x")];
+        let whole = [
+            (InProject, "repo/AGENTS.md", "12345"),
+            (InProject, "repo/a/AGENTS.md", "67890"),
+            (InProject, "repo/a/b/AGENTS.md", "x"),
+        ];
         check("project_doc_max_bytes = 11", files, "repo/a/b", &whole, None);
         let cut = [whole[0], (InProject, "repo/a/AGENTS.md", "67")];
         let docs = check("project_doc_max_bytes = 7", files, "repo/a/b", &cut, Some(Cut { limit: 7, total: 11 }));
@@ -213,8 +248,20 @@ mod tests {
         assert!(docs.warnings[0].message.contains("11 bytes and were cut to 7"), "{docs:?}");
         check("project_doc_max_bytes = 0", files, "repo/a/b", &[], None);
         let accents: &[(&str, &[u8])] = &[("repo/AGENTS.md", "äöü".as_bytes())];
-        check("project_doc_max_bytes = 3", accents, "repo", &[(InProject, "repo/AGENTS.md", "ä")], Some(Cut { limit: 3, total: 6 }));
-        check("project_doc_max_bytes = 3", &[("home/AGENTS.md", b"long text")], "repo", &[(Global, "home/AGENTS.md", "long text")], None);
+        check(
+            "project_doc_max_bytes = 3",
+            accents,
+            "repo",
+            &[(InProject, "repo/AGENTS.md", "ä")],
+            Some(Cut { limit: 3, total: 6 }),
+        );
+        check(
+            "project_doc_max_bytes = 3",
+            &[("home/AGENTS.md", b"long text")],
+            "repo",
+            &[(Global, "home/AGENTS.md", "long text")],
+            None,
+        );
     }
 
     #[test]

@@ -25,9 +25,8 @@ pub fn render_table(loaded: &Loaded) -> String {
         .into_iter()
         .map(|row| [row.key, row.value.to_string(), row.place.map_or_else(|| "default".to_owned(), describe)])
         .collect();
-    let width = |column: usize, most: usize| {
-        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0).min(most)
-    };
+    let width =
+        |column: usize, most: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0).min(most);
     let (keys, values) = (width(0, 48), width(1, 48));
     out += "Values:\n";
     for [key, value, source] in &rows {
@@ -225,7 +224,21 @@ fn secret_word(name: &str) -> bool {
 
 /// The usual openings of API keys and tokens.
 fn looks_secret(text: &str) -> bool {
-    let openings = ["sk-", "Bearer ", "Basic ", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xox", "AKIA", "AIza", "hf_", "eyJ"];
+    let openings = [
+        "sk-",
+        "Bearer ",
+        "Basic ",
+        "ghp_",
+        "gho_",
+        "ghs_",
+        "github_pat_",
+        "glpat-",
+        "xox",
+        "AKIA",
+        "AIza",
+        "hf_",
+        "eyJ",
+    ];
     text.len() >= 12 && openings.iter().any(|opening| text.starts_with(opening))
 }
 
@@ -272,9 +285,16 @@ mod tests {
         check("mcp_servers.x.env.GITHUB_TOKEN", json!("1"), hidden());
         check("mcp_servers.x.bearer_token_env_var", json!("VAR"), json!("VAR"));
         check("shell_environment_policy.set.DB_PASSWORD", json!("1"), hidden());
-        check("mcp_servers.x.args", json!(["--token", "abc", "--api-key=abc", "run", "sk-1234567890"]),
-            json!(["--token", "***", "--api-key=***", "run", "***"]));
-        check("mcp_servers.x.oauth", json!({"client_secret": "abc", "client_id": "i"}), json!({"client_secret": "***", "client_id": "i"}));
+        check(
+            "mcp_servers.x.args",
+            json!(["--token", "abc", "--api-key=abc", "run", "sk-1234567890"]),
+            json!(["--token", "***", "--api-key=***", "run", "***"]),
+        );
+        check(
+            "mcp_servers.x.oauth",
+            json!({"client_secret": "abc", "client_id": "i"}),
+            json!({"client_secret": "***", "client_id": "i"}),
+        );
         check("instructions", json!("Bearer abcdefghij"), hidden());
         check("openai_base_url", json!("https://u:p@h/v1?key=1&a=2"), json!("https://***@h/v1?key=***&a=2"));
         check("openai_base_url", json!("https://h/v1"), json!("https://h/v1"));

@@ -54,8 +54,10 @@ fn edit<T>(file: &Path, change: impl FnOnce(&mut DocumentMut) -> T) -> Result<T,
         message,
         hint,
     })?;
-    let (text, result) = edited(&old, change)
-        .ok_or_else(|| ConfigError::Unwritable { path: file.clone(), reason: "the change does not fit its tables".to_owned() })?;
+    let (text, result) = edited(&old, change).ok_or_else(|| ConfigError::Unwritable {
+        path: file.clone(),
+        reason: "the change does not fit its tables".to_owned(),
+    })?;
     if text != old {
         replace(&file, &dir, &text).map_err(unwritable)?;
     }
@@ -93,16 +95,15 @@ fn put(table: &mut dyn TableLike, path: &[&str], mut value: Value) {
         }
         return;
     }
-    let (inline, dotted) = (!table.get_values().is_empty() && table.is_dotted(), table.is_dotted());
-    let child = table.entry(key).or_insert(Item::None);
-    if child.as_table_like_mut().is_none() {
+    if !table.get(key).is_some_and(Item::is_table_like) {
+        table.remove(key);
         let mut fresh = Table::new();
         // A table that only holds tables needs no header of its own.
         fresh.set_implicit(rest.len() > 1);
-        fresh.set_dotted(inline && dotted);
-        *child = Item::Table(fresh);
+        fresh.set_dotted(table.is_dotted());
+        table.insert(key, Item::Table(fresh));
     }
-    if let Some(child) = child.as_table_like_mut() {
+    if let Some(child) = table.get_mut(key).and_then(Item::as_table_like_mut) {
         put(child, rest, value);
     }
 }
@@ -164,7 +165,8 @@ mod tests {
         let file = dir.path().join("config.toml");
         fs::write(&file, old).expect("old");
         change(&file);
-        let names: Vec<_> = fs::read_dir(dir.path()).expect("dir").map(|entry| entry.expect("entry").file_name()).collect();
+        let names: Vec<_> =
+            fs::read_dir(dir.path()).expect("dir").map(|entry| entry.expect("entry").file_name()).collect();
         assert_eq!(names, ["config.toml"]);
         fs::read_to_string(&file).expect("new")
     }
@@ -200,6 +202,7 @@ mod tests {
         check("b = 1\n[t]\nc = 2\n", &["a"], Some("y"), "b = 1\na = \"y\"\n[t]\nc = 2\n");
         check("t.a = 1\n", &["t", "b"], Some("y"), "t.a = 1\nt.b = \"y\"\n");
         check("a = 1\n", &["a", "b"], Some("y"), "[a]\nb = \"y\"\n");
+        check("s.x.c = 1\n", &["s", "y", "c"], Some("y"), "s.x.c = 1\ns.y.c = \"y\"\n");
         check("a = 1\nb = 2\n", &["a"], None, "b = 2\n");
         check("a = 1\n[t]\nb = 2\n", &["t", "b"], None, "a = 1\n");
         check("a = 1\n", &["t", "b"], None, "a = 1\n");
@@ -238,7 +241,9 @@ mod tests {
         std::thread::scope(|scope| {
             for thread in 0..8 {
                 let file = &file;
-                scope.spawn(move || set_trust(file, &PathBuf::from(format!("/p{thread}")), TrustLevel::Trusted).expect("set"));
+                scope.spawn(move || {
+                    set_trust(file, &PathBuf::from(format!("/p{thread}")), TrustLevel::Trusted).expect("set")
+                });
             }
         });
         let text = fs::read_to_string(&file).expect("text");

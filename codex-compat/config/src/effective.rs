@@ -146,12 +146,16 @@ impl Resolved {
                 Ok(())
             }
             ("write", path) => {
-                self.notes.push(format!("permission profile `{name}`: `{path}` is not made writable, only absolute paths are"));
+                self.notes.push(format!(
+                    "permission profile `{name}`: `{path}` is not made writable, only absolute paths are"
+                ));
                 Ok(())
             }
             ("read", ":root" | ":minimal" | ":workspace_roots") => Ok(()),
             ("read", path) => {
-                self.notes.push(format!("permission profile `{name}`: reading is not limited to `{path}`, all files can be read"));
+                self.notes.push(format!(
+                    "permission profile `{name}`: reading is not limited to `{path}`, all files can be read"
+                ));
                 Ok(())
             }
             (other, path) => {

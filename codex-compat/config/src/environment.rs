@@ -113,8 +113,10 @@ mod tests {
                 .into_iter()
                 .map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
                 .collect();
-            let mut expected: Vec<String> =
-                expected.iter().map(|item| if item.contains('=') { (*item).to_owned() } else { format!("{item}=v") }).collect();
+            let mut expected: Vec<String> = expected
+                .iter()
+                .map(|item| if item.contains('=') { (*item).to_owned() } else { format!("{item}=v") })
+                .collect();
             expected.sort();
             assert_eq!(names, expected, "{policy:?}");
         };
@@ -131,7 +133,8 @@ mod tests {
 
     #[test]
     fn globs() {
-        let check = |pattern: &str, text: &str, expected: bool| assert_eq!(glob(pattern, text), expected, "{pattern} {text}");
+        let check =
+            |pattern: &str, text: &str, expected: bool| assert_eq!(glob(pattern, text), expected, "{pattern} {text}");
         check("", "", true);
         check("", "a", false);
         check("*", "", true);

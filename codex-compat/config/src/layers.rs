@@ -406,9 +406,15 @@ impl<'r> Stack<'r> {
             let mut node = parse_bytes(&bytes, layer).map_err(|error| syntax(file, error))?;
             for key in NEVER_FROM_A_PROJECT {
                 if let Some(dropped) = node.remove(&[(*key).to_owned()]) {
-                    let message = format!("`{key}` is ignored: a project cannot set it; put it into your own config.toml");
+                    let message =
+                        format!("`{key}` is ignored: a project cannot set it; put it into your own config.toml");
                     let place = self.place(dropped.origin);
-                    self.warnings.push(Warning { kind: WarningKind::ProjectKey, place, key: (*key).to_owned(), message });
+                    self.warnings.push(Warning {
+                        kind: WarningKind::ProjectKey,
+                        place,
+                        key: (*key).to_owned(),
+                        message,
+                    });
                 }
             }
             self.check(&mut node)?;
@@ -436,7 +442,8 @@ impl<'r> Stack<'r> {
         for (file, what) in named.into_iter().flatten() {
             let layer = self.push(LayerKind::Project, Some(file), LayerState::Untrusted);
             let place = self.place(Origin { layer, line: 0, column: 0 });
-            let message = format!("ignored, because this folder is not trusted ({what}); `interpreter exec --trust` trusts it");
+            let message =
+                format!("ignored, because this folder is not trusted ({what}); `interpreter exec --trust` trusts it");
             self.warnings.push(Warning { kind: WarningKind::UntrustedProject, place, key: String::new(), message });
         }
     }
@@ -445,18 +452,12 @@ impl<'r> Stack<'r> {
         let (result, _) = read::<Config>(&self.values, &self.bases, self.request.home.user.as_deref());
         let mut config = result.map_err(|fault| self.value_error(fault))?;
         for profiles in &self.profiles {
-            let (tables, _) = read::<BTreeMap<String, Config>>(profiles, &self.bases, self.request.home.user.as_deref());
+            let (tables, _) =
+                read::<BTreeMap<String, Config>>(profiles, &self.bases, self.request.home.user.as_deref());
             config.profiles.extend(tables.map_err(|fault| self.value_error(fault))?);
         }
         self.warnings.extend(check_values(&config, &self.values, &self.layers)?);
-        Ok(Loaded {
-            config,
-            warnings: self.warnings,
-            project,
-            profile,
-            layers: self.layers,
-            values: self.values,
-        })
+        Ok(Loaded { config, warnings: self.warnings, project, profile, layers: self.layers, values: self.values })
     }
 }
 

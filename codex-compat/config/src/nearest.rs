@@ -22,7 +22,11 @@ pub(crate) fn nearest_key(table: &[String], key: &str, known: &[&'static str]) -
             return Some(format!("`{key}` in `{header}`"));
         }
     }
-    closest(key, known.iter().copied()).and_then(quoted)
+    let begun: Vec<_> = known.iter().filter(|name| key.len() >= 4 && name.starts_with(key)).collect();
+    match begun[..] {
+        [name] => quoted(name),
+        _ => closest(key, known.iter().copied()).and_then(quoted),
+    }
 }
 
 /// The name within a third of its length in single edits (swaps included), at most three.
@@ -36,7 +40,8 @@ pub(crate) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
 }
 
 fn same_letters(known: &str, key: &str) -> bool {
-    let letters = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let letters =
+        |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     letters(known) == letters(key)
 }
 

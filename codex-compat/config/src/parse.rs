@@ -53,16 +53,12 @@ fn backslash_in_quotes(text: &str, at: usize) -> bool {
     }
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let before = &text[line_start..start];
-    let odd_quotes = before.matches('"').count() % 2 == 1;
-    odd_quotes && (text[start..].starts_with('\\') || before.ends_with('\\') || text[start..].starts_with("u"))
+    let inside = before.matches('"').count() % 2 == 1;
+    let string = before.rsplit('"').next().unwrap_or(before);
+    inside && (string.contains('\\') || text[start..].starts_with('\\'))
 }
 
-fn convert_table(
-    table: DeTable<'_>,
-    lines: &Lines<'_>,
-    layer: usize,
-    origin: Origin,
-) -> Result<Node, SyntaxError> {
+fn convert_table(table: DeTable<'_>, lines: &Lines<'_>, layer: usize, origin: Origin) -> Result<Node, SyntaxError> {
     let mut entries = BTreeMap::new();
     for (key, value) in table {
         let (line, column) = lines.place(key.span().start);
@@ -72,12 +68,7 @@ fn convert_table(
     Ok(Node { value: Value::Table(entries), origin })
 }
 
-fn convert(
-    value: Spanned<DeValue<'_>>,
-    lines: &Lines<'_>,
-    layer: usize,
-    origin: Origin,
-) -> Result<Node, SyntaxError> {
+fn convert(value: Spanned<DeValue<'_>>, lines: &Lines<'_>, layer: usize, origin: Origin) -> Result<Node, SyntaxError> {
     let (line, column) = lines.place(value.span().start);
     let outside = |what: &str| SyntaxError { line, column, message: format!("{what} out of range"), hint: None };
     let value = match value.into_inner() {
@@ -117,7 +108,8 @@ impl<'t> Lines<'t> {
         let line = self.starts.partition_point(|start| *start <= offset).max(1);
         let start = self.starts[line - 1];
         let end = offset.min(self.text.len());
-        let column = self.text.as_bytes()[start.min(end)..end].iter().filter(|byte| !is_continuation(**byte)).count() + 1;
+        let column =
+            self.text.as_bytes()[start.min(end)..end].iter().filter(|byte| !is_continuation(**byte)).count() + 1;
         (number(line), number(column))
     }
 }
@@ -159,9 +151,9 @@ pub(crate) fn from_json(value: serde_json::Value, origin: Origin) -> Option<Node
         serde_json::Value::Array(items) => {
             Value::Array(items.into_iter().filter_map(|item| from_json(item, origin)).collect())
         }
-        serde_json::Value::Object(map) => Value::Table(
-            map.into_iter().filter_map(|(key, value)| Some((key, from_json(value, origin)?))).collect(),
-        ),
+        serde_json::Value::Object(map) => {
+            Value::Table(map.into_iter().filter_map(|(key, value)| Some((key, from_json(value, origin)?))).collect())
+        }
     };
     Some(Node { value, origin })
 }
@@ -182,7 +174,7 @@ mod tests {
         assert_eq!(origin_of("a = 1\n\n  b = 2\n", &["b"]), (3, 3));
         assert_eq!(origin_of("[x]\ny.z = 2\n", &["x", "y", "z"]), (2, 3));
         assert_eq!(origin_of("a = [\n 1,\n 2]", &["a", "1"]), (3, 2));
-        assert_eq!(origin_of("\u{feff}# ä\r\nö = {'ü' = 1}\r\n", &["ö", "ü"]), (2, 6));
+        assert_eq!(origin_of("\u{feff}# ä\r\n'ö' = {'ü' = 1}\r\n", &["ö", "ü"]), (2, 8));
     }
 
     #[test]
@@ -201,7 +193,7 @@ mod tests {
             assert!(!error.message.contains('\n'), "{error:?}");
         };
         check(br#"args = ["C:\dir\x"]"#, 1, 13, "escape", true);
-        check(br#"cwd = "C:\Users\x""#, 1, 11, "", true);
+        check(br#"cwd = "C:\Users\x""#, 1, 12, "unicode", true);
         check(b"a = [1]\n[a]\nb = 1\n", 2, 2, "duplicate", false);
         check(b"a = 1\na = 2\n", 2, 1, "duplicate", false);
         check(b"a = \"x\n", 1, 7, "", false);

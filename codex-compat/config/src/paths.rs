@@ -151,7 +151,10 @@ mod tests {
     #[test]
     fn without_any_home_the_error_names_the_variable() {
         let error = Home::resolve(|_| None, None, true).expect_err("no home");
-        assert_eq!(error.to_string(), "Error finding home: no home folder for this user; set INTERPRETER_HOME to a folder");
+        assert_eq!(
+            error.to_string(),
+            "Error finding home: no home folder for this user; set INTERPRETER_HOME to a folder"
+        );
     }
 
     #[cfg(unix)]

@@ -52,7 +52,9 @@ pub(crate) fn check_values(config: &Config, values: &Node, layers: &[Layer]) -> 
             return refuse(&["mcp_servers", name, "bearer_token"], hint);
         }
         match (&server.command, &server.url) {
-            (None, None) => return refuse(&["mcp_servers", name], "invalid transport: neither `command` nor `url` is set"),
+            (None, None) => {
+                return refuse(&["mcp_servers", name], "invalid transport: neither `command` nor `url` is set");
+            }
             (Some(_), Some(_)) => {
                 return refuse(&["mcp_servers", name], "invalid transport: `command` and `url` exclude each other");
             }

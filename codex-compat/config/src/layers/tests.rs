@@ -1,6 +1,6 @@
 //! Layers, profiles, trust, `-c`, warnings and errors, each as a table over files in a fresh folder.
 use super::*;
-use crate::{render_json, render_table, set_trust, TrustLevel};
+use crate::{TrustLevel, render_json, render_table, set_trust};
 use pretty_assertions::assert_eq;
 
 /// A machine of its own: `sys/config.toml`, `home/` (ours), `codex/`, and `repo/` with a `.git` and `a/b` below.
@@ -75,7 +75,8 @@ fn the_higher_layer_wins() {
             request.flags.push(FlagSetting::new("--model", &["model"], "flag"));
         }
         let loaded = load(&request).expect("loads");
-        let place = loaded.place(&["model"]).map(|place| world.plain(format!("{} {place}", place.layer))).unwrap_or_default();
+        let place =
+            loaded.place(&["model"]).map(|place| world.plain(format!("{} {place}", place.layer))).unwrap_or_default();
         assert_eq!((loaded.config.model.as_deref(), place.as_str()), (model, source));
         assert_eq!(loaded.warnings, vec![]);
     };
@@ -109,7 +110,10 @@ fn tables_merge_over_layers_and_their_values_keep_their_places() {
 
 #[test]
 fn profiles_of_both_generations() {
-    let check = |files: &[(&str, &str)], overrides: &[&str], flag: Option<&str>, expected: Result<(Option<&str>, Option<&str>), &str>| {
+    let check = |files: &[(&str, &str)],
+                 overrides: &[&str],
+                 flag: Option<&str>,
+                 expected: Result<(Option<&str>, Option<&str>), &str>| {
         let world = World::new(files);
         let mut request = world.request(overrides);
         request.profile = flag.map(str::to_owned);
@@ -123,7 +127,8 @@ fn profiles_of_both_generations() {
     };
     let table = [("home/config.toml", "model = 'u'\n[profiles.old]\nmodel = 'o'")];
     let selected = [("home/config.toml", "profile = 'old'\nmodel = 'u'\n[profiles.old]\nmodel = 'o'")];
-    let file = [("home/new.config.toml", "model = 'n'"), ("home/config.toml", "model = 'u'\n[profiles.old]\nmodel = 'o'")];
+    let file =
+        [("home/new.config.toml", "model = 'n'"), ("home/config.toml", "model = 'u'\n[profiles.old]\nmodel = 'o'")];
     check(&table, &[], None, Ok((None, Some("u"))));
     check(&table, &[], Some("old"), Ok((Some("old"), Some("o"))));
     check(&selected, &[], None, Ok((Some("old"), Some("o"))));
@@ -141,14 +146,17 @@ fn profiles_of_both_generations() {
         &[("home/config.toml", "[profiles.old]\nmodle = 'o'\nmodel = 3")],
         &[],
         None,
-        Err("Error loading config.toml: /home/config.toml:3:1: `profiles.old.model`: expected a string, found an integer"),
+        Err(
+            "Error loading config.toml: /home/config.toml:3:1: `profiles.old.model`: expected a string, found an integer",
+        ),
     );
 }
 
 #[test]
 fn an_untrusted_project_is_named_and_not_used() {
     let check = |text: &str, expected: &str| {
-        let world = World::new(&[("repo/.openinterpreter/config.toml", text), ("repo/.codex/config.toml", "model = 'decoy'")]);
+        let world =
+            World::new(&[("repo/.openinterpreter/config.toml", text), ("repo/.codex/config.toml", "model = 'decoy'")]);
         let loaded = load(&world.request(&[])).expect("loads");
         assert_eq!((loaded.config, loaded.project.trust.level), (Config::default(), None));
         assert_eq!(loaded.warnings[0].kind, WarningKind::UntrustedProject);
@@ -188,7 +196,11 @@ fn a_trusted_project_sets_what_a_project_may() {
 
 #[test]
 fn hooks_of_user_and_project_and_their_files_all_run() {
-    let hook = |name: &str| format!("{{\"description\": \"x\", \"hooks\": {{\"Stop\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"{name}\"}}]}}]}}}}");
+    let hook = |name: &str| {
+        format!(
+            "{{\"description\": \"x\", \"hooks\": {{\"Stop\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"{name}\"}}]}}]}}}}"
+        )
+    };
     let inline = |name: &str| format!("[[hooks.Stop]]\nhooks = [{{ type = 'command', command = '{name}' }}]");
     let world = World::new(&[
         ("home/config.toml", &inline("user")),
@@ -220,7 +232,9 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
         let strict = Request { strict: true, ..world.request(&[]) };
         match expected.is_empty() {
             true => drop(load(&strict).expect("strict")),
-            false => assert!(world.error(&strict).contains(": unknown configuration field `"), "{}", world.error(&strict)),
+            false => {
+                assert!(world.error(&strict).contains(": unknown configuration field `"), "{}", world.error(&strict))
+            }
         }
     };
     check("model = 'x'\n", &[]);
@@ -237,12 +251,21 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
         "[mcp_servers.a]\ncommand = 'x'\narg = []\n",
         &["3: unknown key `mcp_servers.a.arg` is ignored; did you mean `args`?"],
     );
-    check("[agents.scout]\ndescripton = 'x'\n", &["2: unknown key `agents.scout.descripton` is ignored; did you mean `description`?"]);
-    check("[[hooks.Stop]]\nmatch = 'x'\n", &["2: unknown key `hooks.Stop.0.match` is ignored; did you mean `matcher`?"]);
+    check(
+        "[agents.scout]\ndescripton = 'x'\n",
+        &["2: unknown key `agents.scout.descripton` is ignored; did you mean `description`?"],
+    );
+    check(
+        "[[hooks.Stop]]\nmatch = 'x'\n",
+        &["2: unknown key `hooks.Stop.0.match` is ignored; did you mean `matcher`?"],
+    );
     check("[profiles.p]\nmodle = 'x'\n", &["2: unknown key `profiles.p.modle` is ignored; did you mean `model`?"]);
     check("zzzzzz = 1\n", &["1: unknown key `zzzzzz` is ignored"]);
     let world = World::new(&[]);
-    assert_eq!(world.warnings(&world.request(&["modle=x"])), ["-c: unknown key `modle` is ignored; did you mean `model`?"]);
+    assert_eq!(
+        world.warnings(&world.request(&["modle=x"])),
+        ["-c: unknown key `modle` is ignored; did you mean `model`?"]
+    );
     assert!(load(&Request { strict: true, ..world.request(&["modle=x"]) }).is_ok());
     assert_eq!(
         world.warnings(&world.request(&["features.unified_exce=true"])),
@@ -254,14 +277,20 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
 fn strict_names_the_first_with_its_column() {
     let world = World::new(&[("home/config.toml", "\n  modle = 'x'\nother = 1\n")]);
     let error = world.error(&Request { strict: true, ..world.request(&[]) });
-    assert_eq!(error, "Error loading config.toml: /home/config.toml:2:3: unknown configuration field `modle`; did you mean `model`?");
+    assert_eq!(
+        error,
+        "Error loading config.toml: /home/config.toml:2:3: unknown configuration field `modle`; did you mean `model`?"
+    );
 }
 
 #[test]
 fn wrong_values_name_key_place_and_what_is_allowed() {
     let check = |text: &str, expected: &str| {
         let world = World::new(&[("home/config.toml", text)]);
-        assert_eq!(world.error(&world.request(&[])), format!("Error loading config.toml: /home/config.toml:{expected}"));
+        assert_eq!(
+            world.error(&world.request(&[])),
+            format!("Error loading config.toml: /home/config.toml:{expected}")
+        );
     };
     check("model = 3", "1:1: `model`: expected a string, found an integer");
     check(
@@ -285,7 +314,10 @@ fn wrong_values_name_key_place_and_what_is_allowed() {
         "2:1: `model_providers.x.wire_api`: unknown variant `rest`, expected one of `responses`, `chat`, `messages`",
     );
     check("[model_providers.x]\nname = ''", "2:1: `model_providers.x.name`: provider name must not be empty");
-    check("[model_providers.x]\nrequest_max_retries = -1", "2:1: `model_providers.x.request_max_retries`: expected a whole number from 0, found -1");
+    check(
+        "[model_providers.x]\nrequest_max_retries = -1",
+        "2:1: `model_providers.x.request_max_retries`: expected a whole number from 0, found -1",
+    );
     check("[model_providers.x.auth]\nargs = []", "1:20: `model_providers.x.auth`: `command` is missing or empty");
     check("tui = 1", "1:1: `tui`: expected a table, found an integer");
     check("notify = 'x'", "1:1: `notify`: expected an array, found a string");
@@ -295,10 +327,19 @@ fn wrong_values_name_key_place_and_what_is_allowed() {
         "[mcp_servers.x]\nurl = 'u'\nbearer_token = 't'",
         "3:1: `mcp_servers.x.bearer_token`: not supported; name a variable that holds the token in `bearer_token_env_var`",
     );
-    check("[permissions.x]\n", "1:1: `permissions`: profiles are defined, but `default_permissions` names none of them");
-    check("[projects.'/x']\ntrust_level = 'maybe'", "2:1: `projects./x.trust_level`: unknown variant `maybe`, expected `trusted` or `untrusted`");
+    check(
+        "[permissions.x]\n",
+        "1:2: `permissions`: profiles are defined, but `default_permissions` names none of them",
+    );
+    check(
+        "[projects.'/x']\ntrust_level = 'maybe'",
+        "2:1: `projects./x.trust_level`: unknown variant `maybe`, expected `trusted` or `untrusted`",
+    );
     let world = World::new(&[]);
-    assert_eq!(world.error(&world.request(&["hide_agent_reasoning=7"])), "Error loading config.toml: -c: `hide_agent_reasoning`: expected true or false, found an integer");
+    assert_eq!(
+        world.error(&world.request(&["hide_agent_reasoning=7"])),
+        "Error loading config.toml: -c: `hide_agent_reasoning`: expected true or false, found an integer"
+    );
 }
 
 #[test]
@@ -328,7 +369,8 @@ fn ignore_user_config_drops_the_files_but_not_the_rest() {
         ("home/p.config.toml", "model_provider = 'p'"),
         ("sys/config.toml", "review_model = 'system'"),
     ]);
-    let mut request = Request { ignore_user_config: true, profile: Some("p".into()), ..world.request(&["personality=none"]) };
+    let mut request =
+        Request { ignore_user_config: true, profile: Some("p".into()), ..world.request(&["personality=none"]) };
     request.home.codex = Some(world.path("codex"));
     let config = load(&request).expect("loads").config;
     assert_eq!(

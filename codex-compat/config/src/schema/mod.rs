@@ -21,8 +21,8 @@ pub use mcp::{McpServer, McpTool, McpTransport, ToolApproval};
 pub use permissions::{NetworkMode, PermissionNetwork, PermissionProfile};
 pub use provider::{AwsAuth, CommandAuth, ModelProvider};
 pub use tables::*;
-pub use value::{Any, ConfigPath, Number, Off, On, Secret, Switch};
 use value::words;
+pub use value::{Any, ConfigPath, Number, Off, On, Secret, Switch};
 
 /// The merged config. None and empty mean that no layer said anything; [`On`], [`Off`] and [`Number`] carry their default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
