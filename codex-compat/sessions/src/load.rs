@@ -1,0 +1,489 @@
+//! Reading a thread: from the end of its rollout backwards until everything that a resume needs is found, over the
+//! rollouts that it was forked from. Two passes: one looks at the first bytes of each line only and notes which are
+//! wanted, the second parses those (on several threads where they are many).
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{BufRead, BufReader, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+    thread,
+};
+
+use memchr::memmem;
+use protocol::{Body, Entry, Item, ItemId, Opening, Origin, Part, Settings, Source, ThreadId, Usage};
+use serde::Deserialize;
+
+use crate::{
+    Error, Head,
+    backward::Backward,
+    blobs::Blobs,
+    layout::{self, Rollout},
+    line::{self, Line},
+};
+
+/// Bytes worth a thread of their own.
+const SHARE: usize = 2 << 20;
+/// The first user message is looked for in this much of a file (bytes).
+const PREVIEW: u64 = 4 << 20;
+/// Forks of forks of ...: more are not followed.
+const DEPTH: usize = 64;
+
+/// A thread as far as it is needed to go on with it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Loaded {
+    pub head: Head,
+    /// Since the last compaction (from its `upto` on), oldest first, without what was reverted. No `Said` is among them.
+    pub items: Vec<Item>,
+    /// None: nothing stands that could be sent again; the history is to be told anew.
+    pub telling: Option<Telling>,
+    /// The compaction in force, also where its item lies among `items`.
+    pub compaction: Option<Compaction>,
+    /// Settings in force.
+    pub settings: Option<Settings>,
+    /// Usage of the thread so far.
+    pub total: Usage,
+    /// Id of the next item.
+    pub next: ItemId,
+    /// First words of the user in the thread.
+    pub first_message: Option<String>,
+    /// Damage that was found and left out, for the user.
+    pub warnings: Vec<String>,
+}
+
+/// All that was said since the last opening: goes to the model as it stands while dialect and source are the same.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Telling {
+    pub dialect: String,
+    pub source: Source,
+    pub opening: Opening,
+    pub entries: Vec<Entry>,
+    /// The last `Said`: items after it were not said yet.
+    pub upto: ItemId,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compaction {
+    pub id: ItemId,
+    pub upto: ItemId,
+    pub summary: String,
+}
+
+/// How the file ends; decides how to go on writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tail {
+    /// The last byte is a line feed (or there is none).
+    pub(crate) ended: bool,
+}
+
+/// How much of a thread is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Resume,
+    /// Every item that was not reverted, without what was said.
+    All,
+}
+
+/// A rollout with the part of it that belongs to the thread.
+#[derive(Debug, Clone)]
+pub(crate) struct Segment {
+    pub(crate) rollout: Rollout,
+    /// Ordinals from here on are not ours.
+    limit: u64,
+}
+
+/// The thread's own rollout and those behind it, nearest first.
+pub(crate) struct Chain {
+    pub(crate) head: Head,
+    pub(crate) segments: Vec<Segment>,
+    warnings: Vec<String>,
+}
+
+impl Chain {
+    /// `find` knows where another thread's rollout lies.
+    pub(crate) fn of(rollout: Rollout, find: &dyn Fn(&ThreadId) -> Option<Rollout>) -> Result<Chain, Error> {
+        let mut warnings = Vec::new();
+        let head = match read_head(&rollout.path)? {
+            Some(head) => head,
+            None => {
+                warnings.push(format!("the first line of {} is damaged", name(&rollout.path)));
+                Head { id: rollout.id.clone(), session_id: rollout.id.clone(), ..Head::default() }
+            }
+        };
+        let mut segments = vec![Segment { rollout, limit: u64::MAX }];
+        let mut from = head.fork().map(|(id, limit)| (id.clone(), limit));
+        while let Some((id, limit)) = from.take() {
+            let known = segments.iter().any(|s| s.rollout.id == id) || segments.len() >= DEPTH;
+            let Some(source) = find(&id).filter(|_| !known) else {
+                warnings.push(format!("session {id}, which this one was forked from, is gone: its history is missing"));
+                break;
+            };
+            let limit = limit.min(segments.last().map_or(u64::MAX, |s| s.limit));
+            from = read_head(&source.path)?.and_then(|h| h.fork().map(|(id, limit)| (id.clone(), limit)));
+            segments.push(Segment { rollout: source, limit });
+        }
+        Ok(Chain { head, segments, warnings })
+    }
+
+    pub(crate) fn first_message(&self) -> Option<String> {
+        self.segments.iter().rev().find_map(|s| first_message(&s.rollout.path, s.limit))
+    }
+
+    pub(crate) fn load(self, extent: Extent) -> Result<(Loaded, Tail), Error> {
+        let mut scan =
+            Scan { extent, settled: Settled::default(), wanted: Vec::new(), damage: BTreeMap::new(), tail: None };
+        for at in 0..self.segments.len() {
+            if scan.segment(at, &self.segments[at])? {
+                break;
+            }
+        }
+        let Scan { settled, mut wanted, mut damage, tail, .. } = scan;
+        wanted.reverse();
+        let blobs = Blobs::new(self.segments.iter().map(|s| layout::blob_folder(&s.rollout.path)).collect());
+        let (parsed, broken) = parse(&wanted, &self.segments, &blobs)?;
+        for (segment, offset) in broken {
+            damage.entry(segment).or_default().push(offset);
+        }
+        let (said, items): (Vec<Item>, Vec<Item>) =
+            parsed.into_iter().partition(|item| matches!(item.body, Body::Said { .. }));
+
+        let own_end = self.segments.get(1).map_or(1, |s| s.limit.saturating_add(1));
+        let mut warnings = self.warnings.clone();
+        warnings.extend(damage.iter().filter_map(|(at, offsets)| {
+            Some(complaint(name(&self.segments.get(*at)?.rollout.path), offsets, tail.filter(|_| *at == 0)))
+        }));
+        for id in blobs.missing() {
+            warnings.push(format!("the attachment {id} of {} is missing", name(&self.segments[0].rollout.path)));
+        }
+        let loaded = Loaded {
+            first_message: self.first_message(),
+            items,
+            telling: telling(said),
+            compaction: settled.compaction,
+            settings: settled.settings,
+            total: settled.total.unwrap_or_default(),
+            next: ItemId(settled.next.max(own_end)),
+            warnings,
+            head: self.head,
+        };
+        Ok((loaded, Tail { ended: tail.is_none() }))
+    }
+}
+
+/// What is known while going backwards.
+#[derive(Default)]
+struct Settled {
+    next: u64,
+    total: Option<Usage>,
+    settings: Option<Settings>,
+    compaction: Option<Compaction>,
+    /// Older `Said` lines are not in force.
+    said: bool,
+    /// Items from here on were reverted by a later line.
+    void_from: Option<u64>,
+}
+
+/// A line to be parsed.
+struct Want {
+    segment: usize,
+    offset: u64,
+    len: usize,
+}
+
+struct Scan {
+    extent: Extent,
+    settled: Settled,
+    /// Newest first.
+    wanted: Vec<Want>,
+    /// Offsets of damaged lines by segment.
+    damage: BTreeMap<usize, Vec<u64>>,
+    /// Where the last line of the thread's own rollout begins, if it has no end.
+    tail: Option<u64>,
+}
+
+impl Scan {
+    /// True: nothing before this is needed.
+    fn segment(&mut self, at: usize, segment: &Segment) -> Result<bool, Error> {
+        let path = &segment.rollout.path;
+        let mut file = File::open(path).map_err(Error::read(path))?;
+        let mut lines = Backward::new(&mut file).map_err(Error::read(path))?;
+        while let Some(line) = lines.next().map_err(Error::read(path))? {
+            let (lead, bytes) = line::trim(line.bytes);
+            let offset = line.offset + lead as u64;
+            if at == 0 && !line.ended {
+                self.tail = Some(offset);
+            }
+            if bytes.is_empty() {
+                if !line.ended {
+                    self.damage.entry(at).or_default().push(offset);
+                }
+                continue;
+            }
+            match Line::read(bytes) {
+                Some(read) => match self.line(&read, segment.limit) {
+                    Verdict::Want => self.wanted.push(Want { segment: at, offset, len: bytes.len() }),
+                    Verdict::Skip => {}
+                    Verdict::Damaged => self.damage.entry(at).or_default().push(offset),
+                    Verdict::Enough => return Ok(true),
+                },
+                None => self.damage.entry(at).or_default().push(offset),
+            }
+        }
+        Ok(false)
+    }
+
+    fn line(&mut self, line: &Line, limit: u64) -> Verdict {
+        let Some(ordinal) = line.ordinal else { return Verdict::Skip };
+        if ordinal >= limit {
+            return Verdict::Skip;
+        }
+        let now = &mut self.settled;
+        now.next = now.next.max(ordinal.saturating_add(1));
+        if now.total.is_none() && matches!(line.kind.as_ref(), "reply" | "compacted") {
+            now.total = total(line.payload);
+        }
+        if now.void_from.is_some_and(|from| ordinal >= from) {
+            return Verdict::Skip;
+        }
+        let from = match (self.extent, &now.compaction) {
+            (Extent::Resume, Some(compaction)) => compaction.upto.0,
+            _ => 0,
+        };
+        if ordinal < from && now.said && now.settings.is_some() && now.total.is_some() {
+            return Verdict::Enough;
+        }
+        let wanted = if ordinal >= from { Verdict::Want } else { Verdict::Skip };
+        match line.kind.as_ref() {
+            "user" | "reply" | "read" | "called" | "fact" | "notice" | "foreign" => wanted,
+            "said" if now.said || self.extent == Extent::All => Verdict::Skip,
+            "said" => {
+                now.said = opens(line.payload);
+                Verdict::Want
+            }
+            "settings" => {
+                if now.settings.is_none() {
+                    match line.item().map(|item| item.body) {
+                        Some(Body::Settings(settings)) => now.settings = Some(*settings),
+                        _ => return Verdict::Damaged,
+                    }
+                }
+                wanted
+            }
+            "compacted" => {
+                if now.compaction.is_none() {
+                    match line.item() {
+                        Some(Item { id, body: Body::Compacted { upto, summary, .. }, .. }) => {
+                            now.compaction = Some(Compaction { id, upto: upto.min(id), summary });
+                            now.said = true;
+                        }
+                        _ => return Verdict::Damaged,
+                    }
+                }
+                wanted
+            }
+            "reverted" => match line.item().map(|item| item.body) {
+                Some(Body::Reverted { to }) => {
+                    now.void_from = Some(now.void_from.map_or(to.0, |from| from.min(to.0)));
+                    Verdict::Skip
+                }
+                _ => Verdict::Damaged,
+            },
+            _ => Verdict::Skip,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Want,
+    Skip,
+    Damaged,
+    Enough,
+}
+
+/// The running sum in a reply or a compaction, without reading the rest.
+fn total(payload: &[u8]) -> Option<Usage> {
+    #[derive(Deserialize)]
+    struct Payload {
+        body: Sum,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Sum {
+        Reply { total: Usage },
+        Compacted { total: Usage },
+    }
+    let payload: Payload = serde_json::from_slice(payload).ok()?;
+    let (Sum::Reply { total } | Sum::Compacted { total }) = payload.body;
+    Some(total)
+}
+
+/// Whether a `said` has an opening. In the order of fields that we write it stands before the entries; quotes that are not
+/// escaped belong to a key here, so the text cannot deceive.
+fn opens(payload: &[u8]) -> bool {
+    let end = memmem::find(payload, b"\"entries\":").unwrap_or(payload.len());
+    memmem::find(&payload[..end], b"\"opening\":").is_some()
+}
+
+fn telling(said: Vec<Item>) -> Option<Telling> {
+    let mut told: Option<Telling> = None;
+    for item in said {
+        let Body::Said { dialect, source, opening, entries } = item.body else { continue };
+        match (opening, &mut told) {
+            (Some(opening), _) => told = Some(Telling { dialect, source, opening, entries, upto: item.id }),
+            (None, Some(told)) => {
+                told.entries.extend(entries);
+                told.upto = item.id;
+            }
+            (None, None) => {}
+        }
+    }
+    told
+}
+
+/// Items in the order of `wanted`, and the place of each line that could not be read.
+type Parsed = (Vec<Item>, Vec<(usize, u64)>);
+
+fn parse(wanted: &[Want], segments: &[Segment], blobs: &Blobs) -> Result<Parsed, Error> {
+    let bytes: usize = wanted.iter().map(|w| w.len).sum();
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(8).min(bytes / SHARE + 1);
+    let shares = split(wanted, bytes / workers + 1);
+    let read = |share: &[Want]| parse_share(share, segments, blobs);
+    let results: Vec<Result<Parsed, Error>> = match shares.as_slice() {
+        [] => Vec::new(),
+        [only] => vec![read(only)],
+        many => thread::scope(|scope| {
+            let running: Vec<_> = many.iter().map(|share| (scope.spawn(|| read(share)), *share)).collect();
+            // A worker that died is asked again here, where its failure is our own.
+            running.into_iter().map(|(worker, share)| worker.join().unwrap_or_else(|_| read(share))).collect()
+        }),
+    };
+    let mut all = (Vec::with_capacity(wanted.len()), Vec::new());
+    for result in results {
+        let (items, broken) = result?;
+        all.0.extend(items);
+        all.1.extend(broken);
+    }
+    Ok(all)
+}
+
+/// Runs of about `size` bytes each.
+fn split(mut wanted: &[Want], size: usize) -> Vec<&[Want]> {
+    let mut shares = Vec::new();
+    while !wanted.is_empty() {
+        let (mut sum, mut count) = (0, 0);
+        while sum < size && count < wanted.len() {
+            sum += wanted[count].len;
+            count += 1;
+        }
+        let (share, rest) = wanted.split_at(count.max(1));
+        shares.push(share);
+        wanted = rest;
+    }
+    shares
+}
+
+fn parse_share(share: &[Want], segments: &[Segment], blobs: &Blobs) -> Result<Parsed, Error> {
+    let mut window = Window::default();
+    let (mut items, mut broken) = (Vec::with_capacity(share.len()), Vec::new());
+    for (at, want) in share.iter().enumerate() {
+        let Some(segment) = segments.get(want.segment) else { continue };
+        let path = &segment.rollout.path;
+        let bytes = window.get(want, path, &share[at..]).map_err(Error::read(path))?;
+        match Line::read(bytes).and_then(|line| line.item()) {
+            Some(mut item) => {
+                blobs.fill(&mut item);
+                items.push(item);
+            }
+            None => broken.push((want.segment, want.offset)),
+        }
+    }
+    Ok((items, broken))
+}
+
+/// The part of a file that is in memory: neighbouring lines are read together.
+#[derive(Default)]
+struct Window {
+    file: Option<(usize, File)>,
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    fn get(&mut self, want: &Want, path: &Path, following: &[Want]) -> std::io::Result<&[u8]> {
+        let segment = self.file.as_ref().map(|(segment, _)| *segment);
+        let within = |held: &Window| {
+            let start = usize::try_from(want.offset.checked_sub(held.offset)?).ok()?;
+            let end = start.checked_add(want.len)?;
+            (end <= held.bytes.len()).then_some(start..end)
+        };
+        if segment == Some(want.segment)
+            && let Some(range) = within(self)
+        {
+            return Ok(&self.bytes[range]);
+        }
+        let mut end = want.offset + want.len as u64;
+        for next in &following[1..] {
+            let until = next.offset + next.len as u64;
+            if next.segment != want.segment || next.offset > end + 64 || until - want.offset > (1 << 20) {
+                break;
+            }
+            end = until;
+        }
+        let file = match self.file.take() {
+            Some((open, file)) if open == want.segment => file,
+            _ => File::open(path)?,
+        };
+        let (_, file) = self.file.insert((want.segment, file));
+        file.seek(SeekFrom::Start(want.offset))?;
+        self.offset = want.offset;
+        self.bytes.resize(usize::try_from(end - want.offset).unwrap_or(want.len), 0);
+        file.read_exact(&mut self.bytes)?;
+        Ok(&self.bytes[..want.len])
+    }
+}
+
+/// The payload of the first line, where that is a `session_meta`.
+pub(crate) fn read_head(path: &Path) -> Result<Option<Head>, Error> {
+    let file = File::open(path).map_err(Error::read(path))?;
+    let mut line = Vec::new();
+    BufReader::new(file).take(1 << 20).read_until(b'\n', &mut line).map_err(Error::read(path))?;
+    let head = Line::read(line::trim(&line).1).filter(|line| line.kind == line::SESSION_META);
+    Ok(head.and_then(|line| serde_json::from_slice(line.payload).ok()))
+}
+
+fn first_message(path: &Path, limit: u64) -> Option<String> {
+    let mut file = BufReader::new(File::open(path).ok()?.take(PREVIEW));
+    let mut bytes = Vec::new();
+    loop {
+        bytes.clear();
+        if file.read_until(b'\n', &mut bytes).ok()? == 0 {
+            return None;
+        }
+        let Some(line) = Line::read(line::trim(&bytes).1) else { continue };
+        if line.ordinal.is_some_and(|ordinal| ordinal >= limit) {
+            return None;
+        }
+        if line.kind == "user"
+            && let Some(Body::User { origin: Origin::User | Origin::App, parts }) = line.item().map(|item| item.body)
+        {
+            let texts: Vec<&str> = parts.iter().filter_map(Part::as_text).collect();
+            let text = texts.join("\n");
+            if !text.trim().is_empty() {
+                return Some(text);
+            }
+        }
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map(PathBuf::from).unwrap_or_default().display().to_string()
+}
+
+fn complaint(name: String, offsets: &[u64], tail: Option<u64>) -> String {
+    let first = offsets.iter().min().copied().unwrap_or(0);
+    match offsets.len() {
+        1 if tail == Some(first) => format!("the last line of {name} was cut off and is left out"),
+        1 => format!("a damaged line of {name} (at byte {first}) is left out"),
+        n => format!("{n} damaged lines of {name} (the first at byte {first}) are left out"),
+    }
+}
