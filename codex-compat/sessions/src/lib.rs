@@ -12,6 +12,8 @@ mod list;
 mod load;
 mod lock;
 mod meta;
+pub mod prompt_history;
+pub mod repair;
 mod session;
 mod store;
 

@@ -58,7 +58,7 @@ fn holder(file: &mut File) -> Option<u32> {
 }
 
 #[cfg(unix)]
-fn same_file(file: &File, path: &Path) -> bool {
+pub(crate) fn same_file(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (file.metadata(), fs::metadata(path)) {
         (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
@@ -68,6 +68,6 @@ fn same_file(file: &File, path: &Path) -> bool {
 
 /// An open file cannot be removed there.
 #[cfg(not(unix))]
-fn same_file(_file: &File, _path: &Path) -> bool {
+pub(crate) fn same_file(_file: &File, _path: &Path) -> bool {
     true
 }

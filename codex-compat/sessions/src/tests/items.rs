@@ -124,7 +124,7 @@ fn done() -> impl Strategy<Value = Done> {
     (action, outcome, any::<u64>()).prop_map(|(action, outcome, tag)| Done { action, outcome, took: 1, at: 2, tag })
 }
 
-pub(super) fn settings(model: &str) -> Settings {
+pub(crate) fn settings(model: &str) -> Settings {
     Settings {
         provider: "demo".into(),
         model: model.to_owned(),

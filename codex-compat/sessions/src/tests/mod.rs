@@ -1,6 +1,6 @@
 //! Sessions as their users see them: written, read again, torn, forked, listed, locked.
 mod damage;
-mod items;
+pub(crate) mod items;
 mod locking;
 mod resume;
 mod shelf;
