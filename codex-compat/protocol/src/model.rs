@@ -109,10 +109,19 @@ pub struct Quirks {
     pub drop: Vec<String>,
     /// Leaves sampling temperature out.
     pub no_temperature: bool,
-    /// chat: how reasoning is asked for: `reasoning_effort` (default), `reasoning` (OpenRouter), `thinking`, `enable_thinking`, `none`.
+    /// chat: how reasoning is asked for: `reasoning_effort` (default), `reasoning` (OpenRouter), `thinking` (a switch, effort
+    /// beside it), `thinking_effort` (effort inside the switch), `enable_thinking`, `chat_template_kwargs` (vLLM), `none`.
     pub reasoning_field: Option<String>,
     /// Text between `<think>` tags is reasoning.
     pub think_tags: bool,
+    /// chat: text is sent as one string, never as a list of parts (DeepSeek, Moonshot's text models).
+    pub string_content: bool,
+    /// Rewrites what is not `[a-zA-Z0-9_-]` in call ids (Anthropic). Never for Kimi.
+    pub safe_ids: bool,
+    /// Leaves `strict` out of tools (xAI, Moonshot, DeepSeek outside its beta address).
+    pub no_strict: bool,
+    /// chat: a user message never follows results at once; an assistant `Done.` stands between (Mistral).
+    pub bridge_results: bool,
 }
 
 /// All that a wire must know of the far side.

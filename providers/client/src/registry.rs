@@ -1,0 +1,342 @@
+//! From configuration, environment and stored keys to a `Provider`: the built-in ones and `[model_providers.<id>]`.
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use protocol::WireId;
+use serde::Deserialize;
+
+use crate::{
+    Auth, KeyStyle, Provider, Retries, Secret, TokenCommand, TokenSource,
+    provider::{host, is_loopback},
+};
+
+/// Upstream's `stream_idle_timeout_ms`.
+const IDLE: Duration = Duration::from_secs(300);
+/// For servers on this machine: a local model may read a long prompt for many minutes without sending a byte.
+const IDLE_LOCAL: Duration = Duration::from_secs(1_800);
+/// Upstream's bound for both kinds of retries.
+const MOST_RETRIES: u64 = 100;
+
+/// The table `[model_providers.<id>]`, with all its keys.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ProviderConfig {
+    pub name: Option<String>,
+    pub base_url: Option<String>,
+    pub wire_api: Option<WireId>,
+    pub env_key: Option<String>,
+    pub env_key_instructions: Option<String>,
+    pub experimental_bearer_token: Option<Secret>,
+    pub auth: Option<TokenSource>,
+    pub aws: Option<Aws>,
+    pub requires_openai_auth: bool,
+    pub http_headers: BTreeMap<String, Secret>,
+    /// Header name to variable name; a variable that is unset or empty leaves its header out.
+    pub env_http_headers: BTreeMap<String, String>,
+    pub query_params: BTreeMap<String, Secret>,
+    pub request_max_retries: Option<u64>,
+    pub stream_max_retries: Option<u64>,
+    pub stream_idle_timeout_ms: Option<u64>,
+    /// Read and not used: we speak plain HTTPS from the start.
+    pub websocket_connect_timeout_ms: Option<u64>,
+    /// Read and not used.
+    pub supports_websockets: bool,
+    /// Read and not used.
+    pub supports_standalone_web_search: bool,
+}
+
+/// The table `aws` of `amazon-bedrock`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Aws {
+    pub profile: Option<String>,
+    pub region: Option<String>,
+}
+
+/// What a provider is made from beside its own table. Plain values: the caller reads files and environment.
+#[derive(Clone, Default)]
+pub struct Sources {
+    /// The environment.
+    pub env: HashMap<String, String>,
+    /// Top-level strings of `auth.json`, each under the name of the variable that it stands for (`OPENAI_API_KEY`).
+    pub stored: HashMap<String, Secret>,
+    /// Started as exec or an SDK does: `CODEX_API_KEY` is the active provider's key and beats all others (sdk.md 2.3).
+    pub codex_api_key: bool,
+    /// The config key `openai_base_url`.
+    pub openai_base_url: Option<String>,
+}
+
+impl Sources {
+    /// Reads the process environment.
+    pub fn from_env() -> Sources {
+        // `vars` would panic on a variable that is not UTF-8.
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        Sources { env: std::env::vars_os().filter_map(text).collect(), ..Sources::default() }
+    }
+
+    /// Takes the keys out of the text of `auth.json`; false where it is not a JSON object.
+    pub fn read_auth_json(&mut self, text: &str) -> bool {
+        let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(text) else { return false };
+        for (name, value) in fields {
+            if let serde_json::Value::String(key) = value
+                && !key.trim().is_empty()
+            {
+                self.stored.insert(name, Secret::new(key));
+            }
+        }
+        true
+    }
+
+    fn env(&self, name: &str) -> Option<&str> {
+        self.env.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+}
+
+/// All providers that a user can name.
+#[derive(Clone, Default)]
+pub struct Registry {
+    configs: BTreeMap<String, ProviderConfig>,
+    sources: Sources,
+}
+
+/// Why a provider cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    #[error("Model provider `{id}` not found. Known: {known}. Add others as [model_providers.{id}] in config.toml.")]
+    Unknown { id: String, known: String },
+    #[error(
+        "model_providers.{0} has no base_url. Without it no request is made, so that no key goes to the wrong server."
+    )]
+    NoBaseUrl(String),
+    #[error(
+        "model_providers.{0}.aws: signing with AWS keys is not supported yet. Use a Bedrock API key: env_key = \"AWS_BEARER_TOKEN_BEDROCK\"."
+    )]
+    Aws(String),
+    #[error(transparent)]
+    BadUrl(#[from] crate::BadUrl),
+}
+
+/// A built-in provider before environment and configuration.
+struct BuiltIn {
+    id: &'static str,
+    name: &'static str,
+    wire: WireId,
+    base_url: &'static str,
+    /// Variables that may hold the key, best first, and how each is sent.
+    keys: &'static [(&'static str, Option<KeyStyle>)],
+    /// Whether its own server answers nobody without a key.
+    needs_key: bool,
+}
+
+const BUILT_IN: [BuiltIn; 4] = [
+    BuiltIn {
+        id: "openai",
+        name: "OpenAI",
+        wire: WireId::Responses,
+        base_url: "https://api.openai.com/v1",
+        keys: &[("OPENAI_API_KEY", None)],
+        needs_key: true,
+    },
+    BuiltIn {
+        id: "anthropic",
+        name: "Anthropic",
+        wire: WireId::Messages,
+        base_url: "https://api.anthropic.com",
+        keys: &[("ANTHROPIC_API_KEY", None), ("ANTHROPIC_AUTH_TOKEN", Some(KeyStyle::Bearer))],
+        needs_key: true,
+    },
+    BuiltIn {
+        id: "ollama",
+        name: "Ollama",
+        wire: WireId::Responses,
+        base_url: "http://localhost:11434/v1",
+        keys: &[("OLLAMA_API_KEY", Some(KeyStyle::Bearer))],
+        needs_key: false,
+    },
+    BuiltIn {
+        id: "lmstudio",
+        name: "LM Studio",
+        wire: WireId::Responses,
+        base_url: "http://localhost:1234/v1",
+        keys: &[("LM_STUDIO_API_KEY", Some(KeyStyle::Bearer))],
+        needs_key: false,
+    },
+];
+
+impl Registry {
+    pub fn new(configs: BTreeMap<String, ProviderConfig>, sources: Sources) -> Registry {
+        Registry { configs, sources }
+    }
+
+    /// Ids that `provider` knows, sorted.
+    pub fn ids(&self) -> Vec<&str> {
+        let mut ids: Vec<&str> = BUILT_IN.iter().map(|b| b.id).chain(self.configs.keys().map(String::as_str)).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    /// The provider of this name. A table of a built-in one's id changes what it names and leaves the rest; upstream
+    /// refuses such tables. A missing key is no error here: asking says it.
+    pub fn provider(&self, id: &str) -> Result<Provider, RegistryError> {
+        let built_in = BUILT_IN.iter().find(|b| b.id == id);
+        let none = ProviderConfig::default();
+        let config = match (self.configs.get(id), built_in) {
+            (Some(config), _) => config,
+            (None, Some(_)) => &none,
+            (None, None) => {
+                return Err(RegistryError::Unknown { id: id.to_owned(), known: self.ids().join(", ") });
+            }
+        };
+        if config.aws.is_some() && config.env_key.is_none() && config.experimental_bearer_token.is_none() {
+            return Err(RegistryError::Aws(id.to_owned()));
+        }
+        let base_url = self.base_url(id, config, built_in).ok_or_else(|| RegistryError::NoBaseUrl(id.to_owned()))?;
+        let idle = if is_loopback(&host(&base_url)) { IDLE_LOCAL } else { IDLE };
+        let retries = |configured: Option<u64>, default: u32| {
+            configured.map_or(default, |n| u32::try_from(n.min(MOST_RETRIES)).unwrap_or(default))
+        };
+        let Retries { request, stream } = Retries::default();
+        let provider = Provider {
+            id: id.to_owned(),
+            name: config.name.clone().unwrap_or_else(|| built_in.map_or(id, |b| b.name).to_owned()),
+            auth: self.auth(config, built_in, &base_url),
+            base_url: base_url.trim_end_matches('/').to_owned(),
+            wire: config.wire_api.or(built_in.map(|b| b.wire)).unwrap_or(WireId::Responses),
+            headers: self.headers(config),
+            query: config.query_params.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            retries: Retries {
+                request: retries(config.request_max_retries, request),
+                stream: retries(config.stream_max_retries, stream),
+            },
+            idle_timeout: config.stream_idle_timeout_ms.map_or(idle, Duration::from_millis),
+        };
+        provider.endpoint("/")?;
+        Ok(provider)
+    }
+
+    fn base_url(&self, id: &str, config: &ProviderConfig, built_in: Option<&BuiltIn>) -> Option<String> {
+        let env = |name| self.sources.env(name).map(str::to_owned);
+        let port = || env("CODEX_OSS_PORT").map(|port| format!("http://localhost:{port}/v1"));
+        let local = || env("CODEX_OSS_BASE_URL").or_else(port);
+        let configured = config.base_url.clone().filter(|url| !url.trim().is_empty());
+        configured
+            .or_else(|| match id {
+                // `OPENAI_BASE_URL`: upstream does not honour it; below the config key it is the kinder behaviour.
+                "openai" => self.sources.openai_base_url.clone().or_else(|| env("OPENAI_BASE_URL")),
+                "anthropic" => env("ANTHROPIC_BASE_URL"),
+                "ollama" => local().or_else(|| env("OLLAMA_HOST").map(|host| ollama_url(&host))),
+                "lmstudio" => local().or_else(|| env("LM_STUDIO_API_BASE")),
+                _ => None,
+            })
+            .or_else(|| built_in.map(|b| b.base_url.to_owned()))
+    }
+
+    /// The order of openinterpreter.md 3.2: env key, inline token, command, OpenAI's own sign-in; before all of them
+    /// `CODEX_API_KEY` where it counts.
+    fn auth(&self, config: &ProviderConfig, built_in: Option<&BuiltIn>, base_url: &str) -> Auth {
+        if self.sources.codex_api_key
+            && let Some(auth) = self.key("CODEX_API_KEY", None)
+        {
+            return auth;
+        }
+        if let Some(variable) = config.env_key.as_deref().filter(|name| !name.is_empty()) {
+            return self.key(variable, None).unwrap_or_else(|| Auth::Missing {
+                variable: variable.to_owned(),
+                instructions: config.env_key_instructions.clone(),
+            });
+        }
+        if let Some(token) = config.experimental_bearer_token.as_ref().filter(|token| !token.is_empty()) {
+            return Auth::Key {
+                key: token.clone(),
+                from: "experimental_bearer_token".into(),
+                style: Some(KeyStyle::Bearer),
+            };
+        }
+        if let Some(source) = &config.auth {
+            return Auth::Command(Arc::new(TokenCommand::new(source.clone())));
+        }
+        if config.requires_openai_auth {
+            return self.key("OPENAI_API_KEY", None).unwrap_or_else(|| Auth::Missing {
+                variable: "OPENAI_API_KEY".into(),
+                instructions: config.env_key_instructions.clone(),
+            });
+        }
+        let Some(built_in) = built_in else { return Auth::None };
+        let own_server = host(base_url) == host(built_in.base_url);
+        // The key of a built-in provider follows an address from the environment or `openai_base_url`, which exist to
+        // send it there, but not one that a table with this id happens to name.
+        if config.base_url.is_some() && !own_server {
+            return Auth::None;
+        }
+        if let Some(auth) = built_in.keys.iter().find_map(|(name, style)| self.key(name, *style)) {
+            return auth;
+        }
+        let signed_by_header = self.headers(config).iter().any(|(name, _)| is_auth_header(name));
+        if built_in.needs_key && own_server && !signed_by_header {
+            let variable = built_in.keys[0].0.to_owned();
+            return Auth::Missing { variable, instructions: None };
+        }
+        Auth::None
+    }
+
+    /// The key of this name: what the user stored for OpenAI by signing in, else the variable, else what is stored.
+    fn key(&self, name: &str, style: Option<KeyStyle>) -> Option<Auth> {
+        let stored = || self.sources.stored.get(name).map(|key| (key.clone(), format!("`{name}` in auth.json")));
+        let env = || self.sources.env(name).map(|value| (Secret::new(value), format!("`{name}`")));
+        let found = if name == "OPENAI_API_KEY" { stored().or_else(env) } else { env().or_else(stored) };
+        found.map(|(key, from)| Auth::Key { key, from, style })
+    }
+
+    fn headers(&self, config: &ProviderConfig) -> Vec<(String, Secret)> {
+        let fixed = config.http_headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+        let from_env = config
+            .env_http_headers
+            .iter()
+            .filter_map(|(name, variable)| Some((name.clone(), Secret::new(self.sources.env(variable)?))));
+        fixed.chain(from_env).collect()
+    }
+}
+
+/// A header that proves who asks; with it, none of ours is added.
+pub(crate) fn is_auth_header(name: &str) -> bool {
+    ["authorization", "x-api-key", "api-key"].iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// The address behind `OLLAMA_HOST`, which is written for the server: host, port and scheme may be missing, and
+/// `0.0.0.0` means "on all interfaces".
+fn ollama_url(value: &str) -> String {
+    let (scheme, rest) = value.split_once("://").unwrap_or(("", value));
+    let rest = rest.trim_end_matches('/');
+    let (authority, path) = rest.split_once('/').map_or((rest, String::new()), |(a, p)| (a, format!("/{p}")));
+    let after_host = authority.rfind(']').map_or(0, |end| end + 1);
+    let (name, port) = match authority[after_host..].rfind(':') {
+        // A bare IPv6 address has colons and no port.
+        Some(colon) if after_host > 0 || authority.matches(':').count() == 1 => {
+            (&authority[..after_host + colon], &authority[after_host + colon + 1..])
+        }
+        _ => (authority, ""),
+    };
+    let name = match name {
+        "" | "0.0.0.0" => "127.0.0.1".to_owned(),
+        "[::]" | "::" => "[::1]".to_owned(),
+        bare if bare.contains(':') && !bare.starts_with('[') => format!("[{bare}]"),
+        name => name.to_owned(),
+    };
+    let port = match (port, scheme) {
+        ("", "") => ":11434".to_owned(),
+        ("", _) => String::new(),
+        (port, _) => format!(":{port}"),
+    };
+    let scheme = if scheme.is_empty() { "http" } else { scheme };
+    let path = if path.ends_with("/v1") { path } else { format!("{path}/v1") };
+    format!("{scheme}://{name}{port}{path}")
+}
+
+#[cfg(test)]
+mod tests;

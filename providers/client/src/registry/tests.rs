@@ -1,0 +1,177 @@
+//! Where address and key of a provider come from.
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+fn sources(env: &[(&str, &str)]) -> Sources {
+    Sources { env: env.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect(), ..Sources::default() }
+}
+
+fn config(json: &str) -> ProviderConfig {
+    serde_json::from_str(json).expect("a provider table")
+}
+
+fn registry(id: &str, json: &str, sources: Sources) -> Registry {
+    Registry::new([(id.to_owned(), config(json))].into(), sources)
+}
+
+/// `KEY from SOURCE`, or what stands in its place.
+fn shown(auth: &Auth) -> String {
+    match auth {
+        Auth::None => "none".into(),
+        Auth::Key { key, from, style } => {
+            let style = style.map_or("", |s| if s == KeyStyle::Bearer { ", bearer" } else { ", header" });
+            format!("{} from {from}{style}", key.expose())
+        }
+        Auth::Command(command) => format!("command {}", command.command()),
+        Auth::Missing { variable, instructions } => format!("missing {variable} {instructions:?}"),
+    }
+}
+
+#[test]
+fn built_in_providers() {
+    let check = |id: &str, env: &[(&str, &str)], base: &str, auth: &str| {
+        let provider = Registry::new(BTreeMap::new(), sources(env)).provider(id).expect("a provider");
+        assert_eq!((provider.base_url.as_str(), shown(&provider.auth).as_str()), (base, auth), "{id} {env:?}");
+    };
+    check("openai", &[], "https://api.openai.com/v1", "missing OPENAI_API_KEY None");
+    check("openai", &[("OPENAI_API_KEY", " k ")], "https://api.openai.com/v1", "k from `OPENAI_API_KEY`");
+    check("openai", &[("OPENAI_API_KEY", "")], "https://api.openai.com/v1", "missing OPENAI_API_KEY None");
+    check("openai", &[("OPENAI_BASE_URL", "http://h/v1/")], "http://h/v1", "none");
+    check("anthropic", &[("ANTHROPIC_API_KEY", "k")], "https://api.anthropic.com", "k from `ANTHROPIC_API_KEY`");
+    check(
+        "anthropic",
+        &[("ANTHROPIC_AUTH_TOKEN", "t"), ("ANTHROPIC_BASE_URL", "https://h")],
+        "https://h",
+        "t from `ANTHROPIC_AUTH_TOKEN`, bearer",
+    );
+    check("ollama", &[], "http://localhost:11434/v1", "none");
+    check("ollama", &[("OLLAMA_HOST", "box")], "http://box:11434/v1", "none");
+    check("ollama", &[("OLLAMA_HOST", "box"), ("CODEX_OSS_PORT", "7")], "http://localhost:7/v1", "none");
+    check("lmstudio", &[("CODEX_OSS_BASE_URL", "http://b/v1"), ("CODEX_OSS_PORT", "7")], "http://b/v1", "none");
+    check("lmstudio", &[("OLLAMA_HOST", "box")], "http://localhost:1234/v1", "none");
+}
+
+#[test]
+fn ollama_host_as_its_server_takes_it() {
+    let check = |value: &str, expected: &str| assert_eq!(ollama_url(value), expected, "{value}");
+    check("box", "http://box:11434/v1");
+    check("box:80", "http://box:80/v1");
+    check(":80", "http://127.0.0.1:80/v1");
+    check("0.0.0.0", "http://127.0.0.1:11434/v1");
+    check("0.0.0.0:1", "http://127.0.0.1:1/v1");
+    check("https://box", "https://box/v1");
+    check("https://box:9/", "https://box:9/v1");
+    check("http://box/sub/", "http://box/sub/v1");
+    check("http://box:1/v1", "http://box:1/v1");
+    check("[::1]:5", "http://[::1]:5/v1");
+    check("[::1]", "http://[::1]:11434/v1");
+    check("::1", "http://[::1]:11434/v1");
+    check("::", "http://[::1]:11434/v1");
+}
+
+#[test]
+fn keys_of_a_custom_provider_in_order() {
+    let all = r#"{"base_url": "http://h", "env_key": "E", "env_key_instructions": "Ask Y.",
+        "experimental_bearer_token": "inline", "auth": {"command": "c"}, "requires_openai_auth": true}"#;
+    let without_env = all.replace("\"env_key\": \"E\",", "");
+    let without_inline = without_env.replace("\"inline\"", "null");
+    let without_command = without_inline.replace("{\"command\": \"c\"}", "null");
+    let check = |json: &str, env: &[(&str, &str)], expected: &str| {
+        let provider = registry("x", json, sources(env)).provider("x").expect("a provider");
+        assert_eq!(shown(&provider.auth), expected, "{json} {env:?}");
+    };
+    check(all, &[("E", "k")], "k from `E`");
+    check(all, &[], "missing E Some(\"Ask Y.\")");
+    check(&without_env, &[("E", "k")], "inline from experimental_bearer_token, bearer");
+    check(&without_inline, &[], "command c");
+    check(&without_command, &[("OPENAI_API_KEY", "o")], "o from `OPENAI_API_KEY`");
+    check(r#"{"base_url": "http://h"}"#, &[("OPENAI_API_KEY", "o"), ("CODEX_API_KEY", "c")], "none");
+}
+
+#[test]
+fn codex_api_key_is_the_active_providers_when_started_so() {
+    let env = [("CODEX_API_KEY", "c"), ("E", "k"), ("OPENAI_API_KEY", "o")];
+    let started = Sources { codex_api_key: true, ..sources(&env) };
+    let registry = registry("x", r#"{"base_url": "http://h", "env_key": "E"}"#, started);
+    for id in ["x", "openai"] {
+        assert_eq!(shown(&registry.provider(id).expect("a provider").auth), "c from `CODEX_API_KEY`");
+    }
+}
+
+#[test]
+fn stored_keys() {
+    let mut stored = sources(&[("OPENAI_API_KEY", "env"), ("DEEPSEEK_API_KEY", "env")]);
+    assert!(stored.read_auth_json(
+        r#"{"auth_mode": "apikey", "OPENAI_API_KEY": "file", "DEEPSEEK_API_KEY": "file", "X_KEY": "file", "tokens": {}}"#
+    ));
+    assert!(!stored.clone().read_auth_json("[]"));
+    let of = |env_key: &str| {
+        let json = format!(r#"{{"base_url": "http://h", "env_key": "{env_key}"}}"#);
+        shown(&registry("x", &json, stored.clone()).provider("x").expect("a provider").auth)
+    };
+    assert_eq!(of("DEEPSEEK_API_KEY"), "env from `DEEPSEEK_API_KEY`");
+    assert_eq!(of("X_KEY"), "file from `X_KEY` in auth.json");
+    assert_eq!(of("OPENAI_API_KEY"), "file from `OPENAI_API_KEY` in auth.json");
+}
+
+/// A table with a built-in id changes what it says; its address does not get the built-in provider's key.
+#[test]
+fn a_table_over_a_built_in_provider() {
+    let keys = || sources(&[("ANTHROPIC_API_KEY", "k"), ("OPENAI_API_KEY", "o")]);
+    let provider = |json| registry("anthropic", json, keys()).provider("anthropic").expect("a provider");
+    let patient = provider(r#"{"stream_max_retries": 1000, "request_max_retries": 0, "stream_idle_timeout_ms": 7}"#);
+    assert_eq!(patient.retries, Retries { request: 0, stream: 100 });
+    assert_eq!((patient.wire, patient.idle_timeout), (WireId::Messages, Duration::from_millis(7)));
+    assert_eq!(shown(&patient.auth), "k from `ANTHROPIC_API_KEY`");
+    assert_eq!(shown(&provider(r#"{"base_url": "https://elsewhere"}"#).auth), "none");
+    let named = provider(r#"{"base_url": "https://elsewhere", "env_key": "ANTHROPIC_API_KEY"}"#);
+    assert_eq!(shown(&named.auth), "k from `ANTHROPIC_API_KEY`");
+    let own_header = r#"{"http_headers": {"Authorization": "Bearer x"}}"#;
+    assert_eq!(
+        shown(&registry("openai", own_header, sources(&[])).provider("openai").expect("a provider").auth),
+        "none"
+    );
+}
+
+#[test]
+fn headers_and_patience() {
+    let json = r#"{"base_url": "http://h", "http_headers": {"A": "1"}, "env_http_headers": {"B": "VB", "C": "VC"},
+        "query_params": {"q": "2"}, "wire_api": "chat", "name": "Mine"}"#;
+    let provider = registry("x", json, sources(&[("VB", "3")])).provider("x").expect("a provider");
+    assert_eq!(provider.headers, vec![("A".to_owned(), "1".into()), ("B".to_owned(), "3".into())]);
+    assert_eq!(provider.query, vec![("q".to_owned(), "2".into())]);
+    assert_eq!((provider.name.as_str(), provider.wire, provider.idle_timeout), ("Mine", WireId::Chat, IDLE));
+    let local = registry("x", r#"{"base_url": "http://127.0.0.1:8000/v1"}"#, Sources::default());
+    assert_eq!(local.provider("x").map(|p| p.idle_timeout), Ok(IDLE_LOCAL));
+}
+
+#[test]
+fn refused() {
+    let check = |id: &str, json: &str, expected: &str| {
+        let error = registry("x", json, Sources::default()).provider(id).map(|_| ()).map_err(|e| e.to_string());
+        assert_eq!(error, Err(expected.to_owned()));
+    };
+    check(
+        "y",
+        "{}",
+        "Model provider `y` not found. Known: anthropic, lmstudio, ollama, openai, x. \
+         Add others as [model_providers.y] in config.toml.",
+    );
+    check(
+        "x",
+        r#"{"env_key": "K"}"#,
+        "model_providers.x has no base_url. Without it no request is made, so that no key goes to the wrong server.",
+    );
+    check(
+        "x",
+        r#"{"base_url": "h:1"}"#,
+        "model_providers.x.base_url is not a usable address: \"h:1\" (expected http://HOST... or https://HOST...)",
+    );
+    check(
+        "x",
+        r#"{"base_url": "http://h", "aws": {"region": "r"}}"#,
+        "model_providers.x.aws: signing with AWS keys is not supported yet. \
+         Use a Bedrock API key: env_key = \"AWS_BEARER_TOKEN_BEDROCK\".",
+    );
+}
