@@ -3,7 +3,19 @@
 //!
 //! A request is `head`, then the frozen bytes of each entry joined by commas, then `tail`. What is frozen is never made
 //! again, so a request extends the one before it by construction, and no step does work that grows with the thread.
+mod calls;
+pub mod chat;
+mod collector;
+mod json;
+mod lenient;
+pub mod messages;
+mod parts;
+mod refusal;
+pub mod responses;
+pub mod sse;
+
 use bytes::Bytes;
+pub use collector::{Collector, deltas_of};
 use protocol::{Delta, Entry, Fit, OwnedPrompt, Prompt, ProviderError, Tune, WireId};
 
 /// One wire API.
@@ -27,6 +39,15 @@ pub trait Wire: Send + Sync {
     fn parse_request(&self, body: &[u8]) -> Result<Asked, ProviderError>;
     /// Server side: a reply as a stream of events.
     fn encoder(&self, model: &str) -> Box<dyn Encoder>;
+}
+
+/// The wire of this name.
+pub fn wire(id: WireId) -> &'static dyn Wire {
+    match id {
+        WireId::Responses => &responses::Responses,
+        WireId::Chat => &chat::Chat,
+        WireId::Messages => &messages::Messages,
+    }
 }
 
 /// A request as a server sees it.
