@@ -1,0 +1,287 @@
+//! Arguments of the three tools: checked in the order and said in the words of Claude Code 2.1.332 (`--bare`), and the form in
+//! which a call goes back into history. Measured by `tests/wire/claude-bare/validation.json`.
+use serde_json::{Map, Value, json};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Input {
+    Bash(Bash),
+    Edit(Edit),
+    Read(Read),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Bash {
+    pub(super) command: String,
+    /// Milliseconds, as sent: not yet bounded.
+    pub(super) timeout: Option<f64>,
+    pub(super) description: Option<String>,
+    pub(super) unsandboxed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Edit {
+    /// As sent; answers name it so.
+    pub(super) path: String,
+    pub(super) old: String,
+    /// Without blanks at the ends of its lines (see `tidy`).
+    pub(super) new: String,
+    pub(super) all: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Read {
+    pub(super) path: String,
+    pub(super) offset: Option<u64>,
+    pub(super) limit: Option<u64>,
+    pub(super) pages: Option<String>,
+    pub(super) allow_large: bool,
+}
+
+/// The names offered, in order.
+pub(super) const TOOLS: [&str; 3] = ["Bash", "Edit", "Read"];
+
+/// Tools that the original knows beside those it offers here; it says so when one is called. (Glob and Grep have hints of their own.)
+const KNOWN: [&str; 29] = [
+    "Agent", "AskUserQuestion", "CronCreate", "CronDelete", "CronList", "EnterPlanMode", "EnterWorktree", "ExitPlanMode",
+    "ExitWorktree", "KillBash", "KillShell", "ListAgents", "Monitor", "NotebookEdit", "ReportFindings", "ScheduleWakeup",
+    "SendMessage", "Skill", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskStop", "TaskUpdate", "TodoWrite",
+    "ToolSearch", "WebFetch", "WebSearch", "Write",
+];
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    Number,
+    Whole,
+    Switch,
+}
+
+type Field = (&'static str, Kind, bool);
+
+fn fields(tool: &str) -> &'static [Field] {
+    use Kind::*;
+    match tool {
+        "Bash" => &[
+            ("command", Text, true),
+            ("timeout", Number, false),
+            ("description", Text, false),
+            ("dangerouslyDisableSandbox", Switch, false),
+        ],
+        "Edit" => &[
+            ("file_path", Text, true),
+            ("old_string", Text, true),
+            ("new_string", Text, true),
+            ("replace_all", Switch, false),
+        ],
+        "Read" => &[
+            ("file_path", Text, true),
+            ("offset", Whole, false),
+            ("limit", Whole, false),
+            ("pages", Text, false),
+            ("allow_large", Switch, false),
+        ],
+        _ => &[],
+    }
+}
+
+/// A call's arguments, or what the model is told about them.
+pub(super) fn parse(tool: &str, args: &str) -> Result<Input, String> {
+    if !TOOLS.contains(&tool) {
+        return Err(wrap(&unknown(tool)));
+    }
+    let map = checked(tool, args)?;
+    let text = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
+    let flag = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or(false);
+    let whole = |key: &str, least: i64| {
+        map.get(key).and_then(Value::as_f64).filter(|n| *n >= least as f64).map(|n| n as u64)
+    };
+    Ok(match tool {
+        "Bash" => Input::Bash(Bash {
+            command: text("command").unwrap_or_default(),
+            timeout: map.get("timeout").and_then(Value::as_f64),
+            description: text("description"),
+            unsandboxed: flag("dangerouslyDisableSandbox"),
+        }),
+        "Edit" => {
+            let (path, old) = (text("file_path").unwrap_or_default(), text("old_string").unwrap_or_default());
+            let new = tidy(&path, &old, &text("new_string").unwrap_or_default());
+            Input::Edit(Edit { path, old, new, all: flag("replace_all") })
+        }
+        _ => Input::Read(Read {
+            path: text("file_path").unwrap_or_default(),
+            offset: whole("offset", 0),
+            limit: whole("limit", 1),
+            pages: text("pages"),
+            allow_large: flag("allow_large"),
+        }),
+    })
+}
+
+/// The arguments as they go back to the model: defaults and conversions written in, what could not be read kept as text.
+pub(super) fn echo(tool: &str, args: &str) -> String {
+    let trimmed = args.trim();
+    let sent = match serde_json::from_str::<Value>(if trimmed.is_empty() { "{}" } else { trimmed }) {
+        Ok(Value::Null) => Value::Object(Map::new()),
+        Ok(value @ Value::Object(_)) => value,
+        // A list or a bare string is refused by Messages servers as the input of a call, so it goes back as text too.
+        _ => return json!({"__unparsedToolInput": {"raw": args, "len": args.len()}}).to_string(),
+    };
+    let Ok(map) = checked(tool, args) else { return sent.to_string() };
+    let pick = |keys: &[&str]| {
+        let known = keys.iter().filter_map(|key| Some(((*key).to_owned(), map.get(*key)?.clone())));
+        Value::Object(known.collect()).to_string()
+    };
+    match tool {
+        "Bash" => pick(&["command", "description", "timeout", "dangerouslyDisableSandbox"]),
+        "Edit" => match parse(tool, args) {
+            Ok(Input::Edit(edit)) => json!({
+                "replace_all": edit.all, "file_path": edit.path, "old_string": edit.old, "new_string": edit.new,
+            })
+            .to_string(),
+            _ => sent.to_string(),
+        },
+        _ => Value::Object(map).to_string(),
+    }
+}
+
+fn checked(tool: &str, args: &str) -> Result<Map<String, Value>, String> {
+    let trimmed = args.trim();
+    let value = match serde_json::from_str::<Value>(if trimmed.is_empty() { "null" } else { trimmed }) {
+        Ok(value) => value,
+        Err(_) => return Err(wrap(&unreadable(tool, args))),
+    };
+    let mut map = match value {
+        Value::Object(map) => map,
+        Value::Array(list) => list.into_iter().enumerate().map(|(at, v)| (at.to_string(), v)).collect(),
+        Value::String(text) => text.chars().enumerate().map(|(at, c)| (at.to_string(), json!(c))).collect(),
+        _ => Map::new(),
+    };
+    let fields = fields(tool);
+    let mut issues: Vec<String> = fields
+        .iter()
+        .filter(|(name, _, required)| *required && !map.contains_key(*name))
+        .map(|(name, ..)| format!("The required parameter `{name}` is missing"))
+        .collect();
+    issues.extend(
+        map.keys()
+            .filter(|key| !fields.iter().any(|(name, ..)| name == key))
+            .map(|key| format!("An unexpected parameter `{key}` was provided")),
+    );
+    for (name, kind, _) in fields {
+        if let Some(value) = map.get_mut(*name)
+            && let Err((expected, provided)) = fit(*kind, value)
+        {
+            issues.push(format!(
+                "The parameter `{name}` type is expected as `{expected}` but provided as `{provided}`"
+            ));
+        }
+    }
+    match issues.len() {
+        0 => Ok(map),
+        n => {
+            let issue = if n == 1 { "issue" } else { "issues" };
+            Err(wrap(&format!(
+                "InputValidationError: {tool} failed due to the following {issue}:\n{}",
+                issues.join("\n")
+            )))
+        }
+    }
+}
+
+/// Converts what the original converts (numbers and switches written as strings); else names both types.
+fn fit(kind: Kind, value: &mut Value) -> Result<(), (&'static str, &'static str)> {
+    let provided = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    match kind {
+        Kind::Text if value.is_string() => Ok(()),
+        Kind::Text => Err(("string", provided)),
+        Kind::Switch => {
+            match value.as_str() {
+                Some("true") => *value = json!(true),
+                Some("false") => *value = json!(false),
+                _ => {}
+            }
+            if value.is_boolean() { Ok(()) } else { Err(("boolean", provided)) }
+        }
+        Kind::Number | Kind::Whole => {
+            if let Some(number) = value.as_str().and_then(number) {
+                *value = number;
+            }
+            match (kind, value.as_f64()) {
+                (_, None) => Err(("number", provided)),
+                (Kind::Whole, Some(n)) if n.fract() != 0.0 => Err(("int", "number")),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+fn number(text: &str) -> Option<Value> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all_digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
+    if !all_digits(whole) || !all_digits(part) {
+        return None;
+    }
+    match text.parse::<i64>() {
+        Ok(n) => Some(json!(n)),
+        Err(_) => Some(json!(text.parse::<f64>().ok()?)),
+    }
+}
+
+/// Blanks at line ends of a replacement are dropped, but in Markdown, where two of them are a line break.
+fn tidy(path: &str, old: &str, new: &str) -> String {
+    let lower = path.to_lowercase();
+    if old.is_empty() || lower.ends_with(".md") || lower.ends_with(".mdx") {
+        return new.to_owned();
+    }
+    let lines: Vec<String> = new
+        .split('\n')
+        .map(|line| match line.strip_suffix('\r') {
+            Some(line) => format!("{}\r", line.trim_end()),
+            None => line.trim_end().to_owned(),
+        })
+        .collect();
+    lines.join("\n")
+}
+
+fn unknown(name: &str) -> String {
+    let start = format!("Error: No such tool available: {name}");
+    if let Some(right) = TOOLS.iter().find(|tool| tool.eq_ignore_ascii_case(name)) {
+        return format!("{start}. Tool names are case-sensitive: call {right} instead.");
+    }
+    match name {
+        "Glob" => {
+            format!("{start}. Glob is not available in this session — find files with `find` via the Bash tool instead.")
+        }
+        "Grep" => format!(
+            "{start}. Grep is not available in this session — search file contents with `grep` via the Bash tool instead."
+        ),
+        _ if KNOWN.contains(&name) => {
+            format!("{start}. {name} is not among the tools available here. Continue with the tools you have.")
+        }
+        _ => start,
+    }
+}
+
+fn unreadable(tool: &str, args: &str) -> String {
+    let shown: String = args.chars().take(200).collect();
+    format!(
+        "InputValidationError: {tool} was called with input that could not be parsed as JSON.\n\
+         You sent (first {} of {} bytes): {shown}\n\
+         Common causes: a backslash in a path that is not doubled (use / or \\\\), a raw control character in a string, output that was cut off. Send it again as valid JSON.",
+        shown.len(),
+        args.len()
+    )
+}
+
+/// Errors found before anything ran carry a tag; those of a run do not.
+pub(super) fn wrap(text: &str) -> String {
+    format!("<tool_use_error>{text}</tool_use_error>")
+}

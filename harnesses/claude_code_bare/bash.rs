@@ -1,0 +1,264 @@
+//! The Bash tool: one command in a new shell, in a folder that is kept from call to call. Limits and texts as measured by
+//! `tests/wire/claude-bare/bash-*.json`.
+use std::path::{Path, PathBuf};
+
+use protocol::{
+    Action, Answer, ApprovalPolicy, Captured, Done, Escalation, Exit, Millis, Outcome, ReadAs, Run, SandboxMode, World,
+};
+
+use super::record::{self, Record};
+use super::refusal::{REJECTED, Wanted, failed, refused, size};
+use super::{args::Bash, shell};
+use crate::{Context, Next};
+
+/// Milliseconds.
+const TIMEOUT: Millis = 120_000;
+const TIMEOUT_MAX: Millis = 600_000;
+/// Characters of a successful output that are shown whole; of a longer one, the beginning, with the rest in a file.
+const SHOWN: usize = 30_000;
+const PREVIEW: usize = 2_000;
+/// Characters of a failed command's text, half from either end, where at least `SPARED` more would be shown.
+const FAILED_SHOWN: usize = 10_000;
+const SPARED: usize = 1_024;
+/// Bytes held of one command's output.
+const KEPT: u64 = 8 << 20;
+/// Files that are looked at to learn what a command showed or changed.
+const LOOKED_AT: u64 = 1 << 20;
+
+pub(super) fn next(cx: &Context, bash: &Bash, did: &[Done]) -> Next {
+    let record = Record::of(cx);
+    let Some(first) = did.first() else {
+        return Next::Do(vec![Action::World(World::Run(run(cx, bash, &record)))]);
+    };
+    if did.len() == 1 {
+        let more = follow_ups(bash, &record, &first.outcome);
+        if !more.is_empty() {
+            return Next::Do(more);
+        }
+    }
+    Next::Answer(answer(cx, bash, &record, did))
+}
+
+fn run(cx: &Context, bash: &Bash, record: &Record) -> Run {
+    let timeout = bash.timeout.filter(|ms| *ms >= 1.0).map_or(TIMEOUT, |ms| (ms as Millis).min(TIMEOUT_MAX));
+    // Where nobody can be asked the command runs inside the sandbox, as the original's does where leaving it is not allowed.
+    let may_ask = cx.settings.approval != ApprovalPolicy::Never && cx.settings.sandbox.mode != SandboxMode::DangerFullAccess;
+    let escalate = (bash.unsandboxed && may_ask)
+        .then(|| Escalation { justification: bash.description.clone(), prefix: Vec::new() });
+    Run {
+        cwd: Some(record.cwd.clone()),
+        timeout: Some(timeout),
+        escalate,
+        env: vec![("CLAUDECODE".into(), "1".into()), ("GIT_EDITOR".into(), "true".into())],
+        track_cwd: true,
+        keep: KEPT,
+        ..Run::new(&bash.command)
+    }
+}
+
+/// A long output goes into a file; files that the command showed are noted with their version, files that it changed in place
+/// are compared with what was read.
+fn follow_ups(bash: &Bash, record: &Record, outcome: &Outcome) -> Vec<Action> {
+    let Outcome::Ran { output, exit, .. } = outcome else { return Vec::new() };
+    if !succeeded(bash, exit) {
+        return Vec::new();
+    }
+    let mut more = Vec::new();
+    if chars(&output.text) > SHOWN {
+        more.push(Action::World(World::Save { text: output.text.clone(), hint: "bash-output".into() }));
+    }
+    if *exit == Exit::Code(0) {
+        let shown = shell::viewed(&bash.command).into_iter().map(|(file, _)| record.path(&file));
+        let known = |path: &PathBuf| record.seen.contains_key(path);
+        let changed = shell::edited_in_place(&bash.command).into_iter().map(|f| record.path(&f)).filter(known);
+        let mut paths: Vec<PathBuf> = shown.chain(changed).collect();
+        paths.dedup();
+        more.extend(
+            paths.into_iter().map(|path| Action::World(World::Read { path, what: ReadAs::Text { max_bytes: LOOKED_AT } })),
+        );
+    }
+    more
+}
+
+fn succeeded(bash: &Bash, exit: &Exit) -> bool {
+    match exit {
+        Exit::Code(0) => true,
+        Exit::Code(1) => shell::one_is_an_answer(&bash.command),
+        _ => false,
+    }
+}
+
+pub(super) fn answer(cx: &Context, bash: &Bash, record: &Record, did: &[Done]) -> Answer {
+    let wanted = Wanted::Run(&bash.command);
+    let Some(first) = did.first() else { return Answer::failed(REJECTED) };
+    match &first.outcome {
+        Outcome::Ran { output, exit, cwd_after, left, .. } => {
+            if !succeeded(bash, exit) {
+                return Answer::failed(failure(output, exit, *left));
+            }
+            let mut text = shown(output, did);
+            let mut line = |more: String| {
+                if !text.is_empty() {
+                    text.push('\n');
+                }
+                text.push_str(&more);
+            };
+            if let Some(note) = changed_note(bash, record, did, cwd_after.as_deref()) {
+                line(note);
+            }
+            if *left {
+                line(LEFT.to_owned());
+            }
+            if let (Exit::Code(0), Some(after)) = (exit, cwd_after)
+                && !record::inside(cx, after)
+            {
+                line(format!("Shell cwd was reset to {}", cx.settings.cwd.display()));
+            }
+            if text.is_empty() {
+                text.push_str("(Bash completed with no output)");
+            }
+            Answer { error: Some(false), ..Answer::plain(text) }
+        }
+        Outcome::Refused(refusal) => refused(wanted, refusal),
+        Outcome::Failed(failure) => failed(wanted, failure),
+        Outcome::Interrupted { .. } => Answer::failed(REJECTED),
+        _ => Answer::failed("Exit code 1"),
+    }
+}
+
+/// Ours: the original says nothing of processes that a command leaves behind.
+const LEFT: &str = "[A process that this command started is still running]";
+
+fn failure(output: &Captured, exit: &Exit, left: bool) -> String {
+    let mut text = match exit {
+        Exit::TimedOut(after) => format!("Exit code 143\nCommand timed out after {}", duration(*after)),
+        exit => format!("Exit code {}", exit.code().unwrap_or(1)),
+    };
+    let first: String = output.text.chars().take(SHOWN).collect();
+    let trimmed = trim(&first);
+    if !trimmed.is_empty() {
+        text.push('\n');
+        text.push_str(trimmed);
+    }
+    if left {
+        text.push('\n');
+        text.push_str(LEFT);
+    }
+    middle_cut(&text)
+}
+
+fn middle_cut(text: &str) -> String {
+    let all: Vec<char> = text.chars().collect();
+    let Some(cut) = all.len().checked_sub(FAILED_SHOWN).filter(|cut| *cut > SPARED) else { return text.to_owned() };
+    let head: String = all[..FAILED_SHOWN / 2].iter().collect();
+    let tail: String = all[all.len() - FAILED_SHOWN / 2..].iter().collect();
+    format!("{head}\n\n... [{cut} characters truncated] ...\n\n{tail}")
+}
+
+/// `59s`, `2m 0s`.
+fn duration(ms: Millis) -> String {
+    match ms / 1000 {
+        s @ 0..60 => format!("{s}s"),
+        s => format!("{}m {}s", s / 60, s % 60),
+    }
+}
+
+fn shown(output: &Captured, did: &[Done]) -> String {
+    let saved = did.iter().find_map(|done| match &done.outcome {
+        Outcome::Saved { path, .. } => Some(path),
+        _ => None,
+    });
+    if chars(&output.text) <= SHOWN {
+        return trim(&output.text).to_owned();
+    }
+    let preview: String = output.text.chars().take(PREVIEW).collect();
+    // At a line end, unless that would drop half of it.
+    let preview = match preview.rfind('\n') {
+        Some(at) if at > PREVIEW / 2 => &preview[..at],
+        _ => &preview,
+    };
+    let place = match saved {
+        Some(path) => format!("Full output saved to: {}", path.display()),
+        None => "The full output could not be saved; run the command again with less output.".to_owned(),
+    };
+    format!(
+        "<persisted-output>\nOutput too large ({}). {place}\n\nPreview (first 2KB):\n{preview}\n...\n</persisted-output>",
+        size(output.bytes)
+    )
+}
+
+fn changed_note(bash: &Bash, record: &Record, did: &[Done], cwd: Option<&Path>) -> Option<String> {
+    let cwd = cwd.unwrap_or(&record.cwd);
+    let names = shell::edited_in_place(&bash.command);
+    let changed: Vec<String> = did
+        .iter()
+        .filter_map(|done| match (&done.action, &done.outcome) {
+            (Action::World(World::Read { path, .. }), Outcome::Text { stamp, .. }) => {
+                let named = names.iter().any(|name| record.path(name) == *path);
+                let seen = record.seen.get(path)?;
+                (named && !record::same(stamp, &seen.stamp)).then(|| relative(path, cwd))
+            }
+            _ => None,
+        })
+        .collect();
+    let files = match changed.len() {
+        0 => return None,
+        1 => "1 file".to_owned(),
+        n => format!("{n} files"),
+    };
+    Some(format!(
+        "[This command modified {files} you've previously read: {}. Call Read before editing.]",
+        changed.join(", ")
+    ))
+}
+
+fn relative(path: &Path, base: &Path) -> String {
+    let mut up = PathBuf::new();
+    for base in base.ancestors() {
+        if let Ok(below) = path.strip_prefix(base) {
+            return up.join(below).display().to_string();
+        }
+        up.push("..");
+    }
+    path.display().to_string()
+}
+
+/// Blank lines at the start and white space at the end go.
+fn trim(text: &str) -> &str {
+    let text = text.trim_end();
+    let body = text.trim_start();
+    let line = text[..text.len() - body.len()].rfind('\n').map_or(0, |at| at + 1);
+    &text[line..]
+}
+
+fn chars(text: &str) -> usize {
+    if text.len() <= SHOWN { text.len() } else { text.chars().count() }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn trims_as_measured() {
+        assert_eq!(trim("\n\n  lead\nx  \n\n\n"), "  lead\nx");
+        assert_eq!(trim(" \n\t"), "");
+        assert_eq!(trim("a"), "a");
+    }
+
+    #[test]
+    fn a_failed_text_is_cut_in_the_middle_only_where_it_pays() {
+        assert_eq!(middle_cut(&"y".repeat(11_024)), "y".repeat(11_024));
+        let cut = middle_cut(&"y".repeat(11_025));
+        assert_eq!(cut, format!("{0}\n\n... [1025 characters truncated] ...\n\n{0}", "y".repeat(5_000)));
+    }
+
+    #[test]
+    fn durations_and_paths() {
+        assert_eq!((duration(1_500), duration(61_000), duration(120_000)), ("1s".into(), "1m 1s".into(), "2m 0s".into()));
+        assert_eq!(relative(Path::new("/w/a.txt"), Path::new("/w/sub")), "../a.txt");
+        assert_eq!(relative(Path::new("/w/sub/a.txt"), Path::new("/w/sub")), "a.txt");
+    }
+}

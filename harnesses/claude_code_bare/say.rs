@@ -1,0 +1,211 @@
+//! History as entries: what the user said, the model's replies as they are echoed, and all answers of a reply in one message, in
+//! the order in which the calls ended.
+use std::collections::HashMap;
+
+use protocol::{
+    Answer, Block, BlockKind, Body, Call, CallForm, CallId, CallResult, Content, Done, Entry, Item, Notice, Part, Reply,
+};
+
+use super::{args, outside, prompt};
+use crate::{Context, Harness};
+
+const INTERRUPTED: &str = "[Request interrupted by user]";
+const INTERRUPTED_CALL: &str = "[Request interrupted by user for tool use]";
+
+pub(super) fn say(harness: &dyn Harness, cx: &Context, new: &[Item]) -> Vec<Entry> {
+    let fresh = cx.said.is_empty();
+    let mut telling = Telling { harness, cx, retold: fresh, entries: Vec::new(), open: None, user: Vec::new() };
+    if fresh {
+        telling.user = prompt::context(cx);
+    }
+    for item in new {
+        telling.item(&item.body);
+    }
+    telling.close_reply();
+    telling.close_user();
+    telling.entries
+}
+
+/// A reply whose answers are still coming.
+struct Open {
+    blocks: Vec<Block>,
+    calls: Vec<Call>,
+    done: Vec<(CallId, Answer, Vec<Done>)>,
+    after: Vec<Part>,
+}
+
+struct Telling<'a> {
+    harness: &'a dyn Harness,
+    cx: &'a Context<'a>,
+    /// Told again in this dialect, so calls may be of another.
+    retold: bool,
+    entries: Vec<Entry>,
+    open: Option<Open>,
+    user: Vec<Part>,
+}
+
+impl Telling<'_> {
+    fn item(&mut self, body: &Body) {
+        match body {
+            Body::User { parts, .. } => self.parts(parts.clone()),
+            Body::Reply { reply, .. } => self.reply(reply),
+            Body::Read { dropped: true, .. } => self.open = None,
+            Body::Read { calls, .. } => {
+                if let Some(open) = &mut self.open {
+                    open.calls = calls.clone();
+                }
+            }
+            Body::Called { call, did, answer } => {
+                if let Some(open) = &mut self.open {
+                    open.done.push((call.clone(), answer.clone(), did.clone()));
+                }
+            }
+            Body::Notice(notice) => self.notice(notice),
+            Body::Settings(settings) if !self.retold => {
+                if let Some(text) = prompt::permissions(settings)
+                    && prompt::permissions(self.cx.settings).as_ref() == Some(&text)
+                {
+                    self.parts(vec![Part::Text(prompt::reminder(&text))]);
+                }
+            }
+            Body::Foreign(opaque) => {
+                self.close_reply();
+                self.close_user();
+                self.entries.push(Entry::Foreign(opaque.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        let text = match notice {
+            Notice::Interrupted => match &self.open {
+                Some(open) if !open.calls.is_empty() => INTERRUPTED_CALL.to_owned(),
+                _ => INTERRUPTED.to_owned(),
+            },
+            Notice::HookContext { event, text } => {
+                let kind = match event.as_str() {
+                    "SessionStart" | "UserPromptSubmit" => "hook success",
+                    _ => "hook additional context",
+                };
+                prompt::reminder(&format!("{event} {kind}: {text}"))
+            }
+            Notice::TaskEnded { task, command, exit, output } => prompt::reminder(&format!(
+                "Background command \"{command}\" (task {}) ended with exit code {}. Its last output:\n{}",
+                task.0,
+                exit.code().unwrap_or(0),
+                output.shrunk(4_000).text.trim()
+            )),
+            Notice::AgentReported { id, text } => prompt::reminder(&format!("Agent {id} reports:\n{text}")),
+            _ => return,
+        };
+        self.parts(vec![Part::Text(text)]);
+    }
+
+    /// Said in the same breath as the answers of an open reply, else in a message of the user's.
+    fn parts(&mut self, parts: Vec<Part>) {
+        match &mut self.open {
+            Some(open) if !open.calls.is_empty() => open.after.extend(parts),
+            _ => {
+                self.close_reply();
+                self.user.extend(parts);
+            }
+        }
+    }
+
+    fn reply(&mut self, reply: &Reply) {
+        self.close_reply();
+        self.close_user();
+        self.open = Some(Open {
+            blocks: reply.blocks.clone(),
+            calls: reply.calls().cloned().collect(),
+            done: Vec::new(),
+            after: Vec::new(),
+        });
+    }
+
+    fn close_user(&mut self) {
+        if !self.user.is_empty() {
+            self.entries.push(Entry::User(Content::Parts(std::mem::take(&mut self.user))));
+        }
+    }
+
+    fn close_reply(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        self.close_user();
+        let Open { blocks, calls, mut done, mut after } = open;
+        // A call without an answer would make the conversation invalid.
+        for call in &calls {
+            if !done.iter().any(|(id, ..)| *id == call.id) {
+                done.push((call.id.clone(), self.harness.cut_short(self.cx, call, &[], None), Vec::new()));
+            }
+        }
+        let mut told: HashMap<CallId, Retold> = HashMap::new();
+        let (mut results, mut as_text) = (Vec::new(), Vec::new());
+        for (id, answer, did) in done {
+            let Some(call) = calls.iter().find(|call| call.id == id) else { continue };
+            let retold = self.retell(call, answer, &did);
+            match &retold {
+                Retold::Call(call, answer) => {
+                    after.splice(0..0, answer.after.iter().cloned());
+                    let answer = Answer { after: Vec::new(), ..answer.clone() };
+                    results.push(CallResult { call: id.clone(), name: call.name.clone(), custom: false, answer });
+                }
+                Retold::Text { result, .. } => as_text.push(Part::Text(result.clone())),
+            }
+            told.insert(id, retold);
+        }
+        let in_text: Vec<&Call> = calls.iter().filter(|call| call.form == CallForm::InText).collect();
+        let native = blocks.into_iter().filter_map(|block| echoed(block, &told));
+        let found = in_text.into_iter().filter_map(|call| echoed(Block::call(call.clone()), &told));
+        let blocks: Vec<Block> = native.chain(found).collect();
+        let says_something = blocks.iter().any(|block| !matches!(block.kind, BlockKind::Reasoning(_) | BlockKind::Unknown));
+        if says_something {
+            self.entries.push(Entry::Assistant(blocks));
+        }
+        if results.is_empty() {
+            self.user.extend(as_text);
+            self.user.extend(after);
+        } else {
+            after.splice(0..0, as_text);
+            self.entries.push(Entry::Results { before: Vec::new(), results, after });
+        }
+    }
+
+    fn retell(&self, call: &Call, answer: Answer, did: &[Done]) -> Retold {
+        let ours = args::TOOLS.contains(&call.name.as_str()) || outside::is(self.cx, &call.name);
+        let readable = || !args::TOOLS.contains(&call.name.as_str()) || args::parse(&call.name, &call.args).is_ok();
+        if !self.retold || (ours && readable()) {
+            let args = match outside::is(self.cx, &call.name) {
+                true if serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(&call.args).is_ok() => {
+                    call.args.clone()
+                }
+                _ => args::echo(&call.name, &call.args),
+            };
+            return Retold::Call(Call { args, form: CallForm::Function, ..call.clone() }, answer);
+        }
+        if let Some((call, answer)) = self.harness.resay(self.cx, call, did) {
+            return Retold::Call(call, answer);
+        }
+        Retold::Text {
+            call: format!("[Called the tool {} with: {}]", call.name, call.args),
+            result: format!("[Result of {}]\n{}", call.name, answer.content.text()),
+        }
+    }
+}
+
+enum Retold {
+    Call(Call, Answer),
+    Text { call: String, result: String },
+}
+
+fn echoed(block: Block, told: &HashMap<CallId, Retold>) -> Option<Block> {
+    match &block.kind {
+        BlockKind::Text(text, _) if text.is_empty() => None,
+        BlockKind::Call(call) => match told.get(&call.id)? {
+            Retold::Call(call, _) => Some(Block { kind: BlockKind::Call(call.clone()), opaque: block.opaque }),
+            Retold::Text { call, .. } => Some(Block::text(call)),
+        },
+        _ => Some(block),
+    }
+}

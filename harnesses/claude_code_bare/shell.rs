@@ -1,0 +1,363 @@
+//! Just enough of a shell's grammar to know three things about a command that has run: whether its exit status 1 is an answer
+//! and not a failure, which files it showed, and whether it only looks. Never used to decide what is allowed.
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// One simple command of a script.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Simple {
+    pub(super) words: Vec<String>,
+    /// Takes part in a pipe.
+    pub(super) piped: bool,
+    /// Redirects something.
+    pub(super) redirects: bool,
+    /// Redirects into a file other than `/dev/null`.
+    pub(super) writes: bool,
+    /// Holds an expansion (`$`, a backtick, a glob): its words are not what runs.
+    pub(super) expands: bool,
+}
+
+/// How much of a file a command showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum View {
+    Whole,
+    /// These lines, counted from 1; the second one included.
+    Lines(u64, u64),
+    Part,
+}
+
+/// Simple commands in order. Quotes, comments and here-documents are honoured; `(` and `{` are words of their own.
+pub(super) fn commands(script: &str) -> Vec<Simple> {
+    let mut found = Vec::new();
+    let mut now = Simple::default();
+    let mut heredocs: Vec<String> = Vec::new();
+    let mut chars = script.chars().peekable();
+    let end = |now: &mut Simple, found: &mut Vec<Simple>, pipe: bool| {
+        now.piped |= pipe;
+        if !now.words.is_empty() || now.redirects {
+            found.push(std::mem::take(now));
+        } else {
+            *now = Simple::default();
+        }
+        now.piped = pipe;
+    };
+    while let Some(&c) = chars.peek() {
+        match c {
+            '\n' => {
+                chars.next();
+                end(&mut now, &mut found, false);
+                for tag in std::mem::take(&mut heredocs) {
+                    skip_heredoc(&mut chars, &tag);
+                }
+            }
+            ' ' | '\t' | '\r' => {
+                chars.next();
+            }
+            '#' => while chars.next_if(|&c| c != '\n').is_some() {},
+            ';' => {
+                chars.next();
+                end(&mut now, &mut found, false);
+            }
+            '&' => {
+                chars.next();
+                if chars.next_if_eq(&'>').is_some() {
+                    redirect(&mut chars, &mut now, &mut heredocs, '>');
+                } else {
+                    chars.next_if_eq(&'&');
+                    end(&mut now, &mut found, false);
+                }
+            }
+            '|' => {
+                chars.next();
+                let pipe = chars.next_if_eq(&'|').is_none();
+                chars.next_if_eq(&'&');
+                end(&mut now, &mut found, pipe);
+            }
+            '(' | ')' => {
+                chars.next();
+                now.words.push(c.to_string());
+            }
+            '<' | '>' => {
+                chars.next();
+                redirect(&mut chars, &mut now, &mut heredocs, c);
+            }
+            _ => {
+                let (word, expands) = word(&mut chars);
+                let to_redirect = matches!(chars.peek(), Some('<' | '>')) && word.bytes().all(|b| b.is_ascii_digit());
+                now.expands |= expands;
+                if !to_redirect {
+                    now.words.push(word);
+                }
+            }
+        }
+    }
+    end(&mut now, &mut found, false);
+    found
+}
+
+fn word(chars: &mut Peekable<Chars>) -> (String, bool) {
+    let (mut word, mut expands) = (String::new(), false);
+    while let Some(&c) = chars.peek() {
+        match c {
+            ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => break,
+            '\'' => {
+                chars.next();
+                word.extend(chars.by_ref().take_while(|&c| c != '\''));
+            }
+            '"' => {
+                chars.next();
+                while let Some(c) = chars.next().filter(|&c| c != '"') {
+                    expands |= matches!(c, '$' | '`');
+                    match (c, chars.peek()) {
+                        ('\\', Some('"' | '\\' | '$' | '`')) => word.extend(chars.next()),
+                        _ => word.push(c),
+                    }
+                }
+            }
+            '\\' => {
+                chars.next();
+                word.extend(chars.next().filter(|&c| c != '\n'));
+            }
+            _ => {
+                expands |= matches!(c, '$' | '`' | '*' | '?' | '[') && !(c == '[' && word.is_empty());
+                word.push(c);
+                chars.next();
+            }
+        }
+    }
+    (word, expands)
+}
+
+fn redirect(chars: &mut Peekable<Chars>, now: &mut Simple, heredocs: &mut Vec<String>, first: char) {
+    let doubled = chars.next_if_eq(&first).is_some();
+    let to_descriptor = chars.next_if_eq(&'&').is_some();
+    chars.next_if(|&c| c == '|' || (first == '<' && matches!(c, '-' | '<' | '>')));
+    while chars.next_if(|&c| c == ' ' || c == '\t').is_some() {}
+    let (target, expands) = word(chars);
+    now.redirects = true;
+    now.expands |= expands;
+    if first == '<' && doubled {
+        heredocs.push(target);
+    } else if first == '>' && !to_descriptor && target != "/dev/null" {
+        now.writes = true;
+    }
+}
+
+fn skip_heredoc(chars: &mut Peekable<Chars>, tag: &str) {
+    loop {
+        let mut line = String::new();
+        while let Some(c) = chars.next_if(|&c| c != '\n') {
+            line.push(c);
+        }
+        if chars.next().is_none() || line.trim() == tag {
+            return;
+        }
+    }
+}
+
+/// Exit status 1 of the last command means "nothing found", "they differ" or "no", which is not an error.
+pub(super) fn one_is_an_answer(script: &str) -> bool {
+    let commands = commands(script);
+    let Some(last) = commands.last() else { return false };
+    let words: Vec<&str> = last.words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["grep" | "egrep" | "fgrep" | "rg" | "find" | "diff" | "test" | "[", ..] => !words.contains(&")"),
+        ["git", rest @ ..] => {
+            matches!(rest.iter().find(|w| !w.starts_with('-')), Some(&"grep" | &"diff")) && !words.contains(&")")
+        }
+        _ => false,
+    }
+}
+
+/// Files that a successful script showed, in its own words. The original counts these as read.
+pub(super) fn viewed(script: &str) -> Vec<(String, View)> {
+    let commands = commands(script);
+    let moves = |c: &Simple| matches!(c.words.first().map(String::as_str), Some("cd" | "pushd" | "popd" | "(" | "{"));
+    if commands.iter().any(moves) {
+        return Vec::new();
+    }
+    commands.iter().filter(|c| !c.piped && !c.redirects && !c.expands).filter_map(view).collect()
+}
+
+fn view(command: &Simple) -> Option<(String, View)> {
+    let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+    let plain = |file: &str| !file.is_empty() && !file.starts_with('-');
+    let (file, view) = match words.as_slice() {
+        ["cat", file] | ["cat", "-n", file] => (*file, View::Whole),
+        ["head", file] => (*file, View::Lines(1, 10)),
+        ["head", "-n", n, file] => (*file, View::Lines(1, n.parse().ok()?)),
+        ["head", n, file] => {
+            let n = n.strip_prefix("-n").or(n.strip_prefix('-'))?;
+            (*file, View::Lines(1, n.parse().ok()?))
+        }
+        ["tail", file] => (*file, View::Part),
+        ["tail", "-n", n, file] if n.bytes().all(|b| b.is_ascii_digit()) => (*file, View::Part),
+        ["tail", n, file] if n.strip_prefix('-').is_some_and(|n| n.parse::<u64>().is_ok()) => (*file, View::Part),
+        ["sed", "-n", script, file] => {
+            let range = script.strip_suffix('p')?;
+            let (from, to) = range.split_once(',').unwrap_or((range, range));
+            (*file, View::Lines(from.parse().ok()?, to.parse().ok()?))
+        }
+        ["grep" | "egrep" | "fgrep" | "rg", rest @ ..] => {
+            let bare: Vec<&&str> = rest.iter().filter(|w| !w.starts_with('-')).collect();
+            let flags = rest.iter().filter(|w| w.starts_with('-'));
+            let shows_lines = |flag: &&str| flag[1..].chars().all(|c| "nivwEFxH".contains(c)) && flag.len() > 1;
+            match (bare.as_slice(), flags.clone().all(shows_lines)) {
+                ([_, file], true) => (**file, View::Part),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    plain(file).then(|| (file.to_owned(), view))
+}
+
+/// Names of files that `sed -i` was given.
+pub(super) fn edited_in_place(script: &str) -> Vec<String> {
+    let in_place = |c: &&Simple| {
+        c.words.first().is_some_and(|w| w == "sed")
+            && c.words.iter().any(|w| w == "--in-place" || (w.starts_with("-i") || w.starts_with("-Ei")))
+    };
+    let files = |c: &Simple| -> Vec<String> {
+        c.words.iter().skip(1).filter(|w| !w.starts_with('-')).map(String::clone).collect()
+    };
+    commands(script).iter().filter(in_place).flat_map(files).collect()
+}
+
+/// Nothing but commands that look: such calls run together.
+pub(super) fn only_looks(script: &str) -> bool {
+    const LOOKS: [&str; 44] = [
+        "[", "basename", "cal", "cat", "cmp", "comm", "cut", "date", "df", "diff", "dirname", "du", "echo", "egrep",
+        "expr", "false", "fgrep", "file", "find", "grep", "head", "id", "jq", "ls", "nl", "od", "printf", "pwd",
+        "readlink", "realpath", "rg", "seq", "sleep", "sort", "stat", "tail", "test", "tr", "tree", "true", "uname",
+        "uniq", "wc", "which",
+    ];
+    const GIT: [&str; 10] =
+        ["blame", "diff", "grep", "log", "ls-files", "rev-list", "rev-parse", "shortlog", "show", "status"];
+    let acts = |word: &str| {
+        word.starts_with("-exec")
+            || word.starts_with("-ok")
+            || word.starts_with("-fprint")
+            || word.starts_with("-fls")
+            || word.starts_with("--output")
+            || matches!(word, "-delete" | "-o")
+    };
+    let looks = |c: &Simple| {
+        let words: Vec<&str> = c.words.iter().map(String::as_str).collect();
+        let known = match words.as_slice() {
+            ["git", sub, ..] => GIT.contains(sub),
+            [first, ..] => LOOKS.contains(first),
+            [] => false,
+        };
+        known && !c.writes && !words.iter().any(|w| acts(w) || *w == "(" || *w == ")")
+    };
+    let substitutes = script.contains("$(") || script.contains('`') || script.contains("<(") || script.contains(">(");
+    let commands = commands(script);
+    !substitutes && !commands.is_empty() && commands.iter().all(looks)
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn words(script: &str) -> Vec<Vec<String>> {
+        commands(script).into_iter().map(|c| c.words).collect()
+    }
+
+    #[test]
+    fn splits_a_script_as_a_shell_does() {
+        assert_eq!(words("a 'b;c' \"d|e\"; f && g\\ h || i # j"), [
+            vec!["a", "b;c", "d|e"],
+            vec!["f"],
+            vec!["g h"],
+            vec!["i"]
+        ]);
+        assert_eq!(words("cat <<'EOF' > f\nx; y\nEOF\nz 2>&1"), [vec!["cat"], vec!["z"]]);
+        assert_eq!(words("(a; b)"), [vec!["(", "a"], vec!["b", ")"]]);
+    }
+
+    /// Each as measured on the original.
+    #[test]
+    fn exit_status_one_is_an_answer_of_these() {
+        for (script, expected) in [
+            ("grep zzz a.txt", true),
+            ("diff a.txt b.txt", true),
+            ("test -f nope", true),
+            ("[ -f nope ]", true),
+            ("echo hi; grep zzz a.txt", true),
+            ("cat a.txt | grep zzz", true),
+            ("find nope", true),
+            ("egrep zzz a.txt", true),
+            ("cd sub && grep zzz x.txt", true),
+            ("rg zzz a.txt", true),
+            ("git grep zzz", true),
+            ("git diff --exit-code --no-index a b", true),
+            ("grep 'a;b' a.txt", true),
+            ("true\ngrep zzz a.txt", true),
+            ("grep zzz a.txt # note", true),
+            ("grep zzz a.txt 2>/dev/null", true),
+            ("grep zzz a.txt;", true),
+            ("cmp a.txt b.txt", false),
+            ("grep zzz a.txt || false", false),
+            ("grep -q zzz a.txt && echo y", false),
+            ("/bin/grep zzz a.txt", false),
+            ("LC_ALL=C grep zzz a.txt", false),
+            ("[[ -f nope ]]", false),
+            ("! true", false),
+            ("(grep zzz a.txt)", false),
+            ("{ grep zzz a.txt; }", false),
+            ("time grep zzz a.txt", false),
+            ("grep zzz a.txt & wait $!", false),
+            ("x=$(grep zzz a.txt)", false),
+            ("", false),
+        ] {
+            assert_eq!(one_is_an_answer(script), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn some_commands_show_a_file() {
+        let check = |script: &str, expected: &[(&str, View)]| {
+            let expected: Vec<(String, View)> = expected.iter().map(|(f, v)| ((*f).to_owned(), v.clone())).collect();
+            assert_eq!(viewed(script), expected, "{script}");
+        };
+        check("cat a.txt", &[("a.txt", View::Whole)]);
+        check("cat -n 'a b.txt'", &[("a b.txt", View::Whole)]);
+        check("echo x; cat a.txt && true", &[("a.txt", View::Whole)]);
+        check("head -5 a", &[("a", View::Lines(1, 5))]);
+        check("head -n 2 a", &[("a", View::Lines(1, 2))]);
+        check("sed -n '3,9p' a", &[("a", View::Lines(3, 9))]);
+        check("tail -3 a", &[("a", View::Part)]);
+        check("grep -n one a", &[("a", View::Part)]);
+        for none in [
+            "cat a b", "cat a | head -2", "cat a 2>/dev/null", "cat < a", "cat *.txt", "cd . && cat a", "nl -ba a", "less a",
+            "head -c 5 a", "sed '' a", "sed -n '$p' a", "awk 1 a", "cat -A a", "grep -c one a", "tail -n +1 a", "cat a > b",
+        ] {
+            check(none, &[]);
+        }
+    }
+
+    #[test]
+    fn looking_is_told_from_acting() {
+        for looks in ["ls -la", "git status | head -3", "grep -r x . 2>/dev/null", "sleep 1; echo 2", "find . -name '*.rs'"] {
+            assert!(only_looks(looks), "{looks}");
+        }
+        for acts in ["rm x", "echo a > b", "find . -delete", "git commit", "echo $(rm x)", "sort -o f f", "cd sub", "cat `x`", ""] {
+            assert!(!only_looks(acts), "{acts}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_script_is_read(script in "[\\PC\n'\"\\\\$`(){}<>|&;# ]{0,80}") {
+            commands(&script);
+            viewed(&script);
+            edited_in_place(&script);
+            only_looks(&script);
+            one_is_an_answer(&script);
+        }
+    }
+}
