@@ -2,7 +2,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
-    Config, Layer, LayerState, Loaded, Place,
+    Config, Layer, LayerState, Loaded, Place, effective_sandbox,
     layers::place,
     node::{Node, Value},
 };
@@ -130,6 +130,10 @@ fn rows(loaded: &Loaded) -> Vec<Row> {
     set_rows(&loaded.values, &mut Vec::new(), &loaded.layers, &mut rows);
     let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
     default_rows(&defaults, &mut Vec::new(), &loaded.values, &mut rows);
+    if loaded.config.sandbox_mode.is_none() && loaded.config.default_permissions.is_none() {
+        let mode = effective_sandbox(&loaded.config, loaded.trusted()).mode;
+        rows.push(Row { key: "sandbox_mode".to_owned(), value: mode.as_str().into(), place: None });
+    }
     rows.sort_by(|one, other| one.key.cmp(&other.key));
     rows
 }

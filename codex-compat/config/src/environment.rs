@@ -34,22 +34,11 @@ pub fn child_environment(
 
 const DEFAULT_EXCLUDES: &[&str] = &["*KEY*", "*SECRET*", "*TOKEN*"];
 
-/// What a shell needs to find home, programs, language and temporary files; the last rows are Windows'.
-const CORE: &[&str] = &[
-    "HOME",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "LOGNAME",
-    "PATH",
-    "SHELL",
-    "TEMP",
-    "TERM",
-    "TMP",
-    "TMPDIR",
-    "TZ",
-    "USER",
-    "USERNAME",
+/// What a shell needs to find home, programs and temporary files, as in Codex 0.171.0, which also sets language and TERM itself.
+const CORE: &[&str] =
+    &["HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "USER"];
+#[cfg(windows)]
+const CORE_OF_SYSTEM: &[&str] = &[
     "APPDATA",
     "COMSPEC",
     "HOMEDRIVE",
@@ -60,12 +49,15 @@ const CORE: &[&str] = &[
     "PROGRAMFILES",
     "SYSTEMDRIVE",
     "SYSTEMROOT",
+    "USERNAME",
     "USERPROFILE",
     "WINDIR",
 ];
+#[cfg(not(windows))]
+const CORE_OF_SYSTEM: &[&str] = &[];
 
 fn is_core(name: &str) -> bool {
-    CORE.iter().any(|core| core.eq_ignore_ascii_case(name))
+    CORE.iter().chain(CORE_OF_SYSTEM).any(|core| core.eq_ignore_ascii_case(name))
 }
 
 /// `*` any text, `?` one character, letters without case.

@@ -38,10 +38,10 @@ fn with_hint(hint: &Option<&'static str>) -> String {
 
 /// The place, and the column where there is one: `/home/u/config.toml:3:1: `. Nothing for built-in values.
 fn before(place: &Place) -> String {
-    match (&place.file, place.layer == LayerKind::Default) {
-        (Some(_), _) => format!("{place}:{}: ", place.column),
-        (None, false) => format!("{place}: "),
-        (None, true) => String::new(),
+    match (&place.file, &place.layer) {
+        (Some(_), _) if place.line > 0 => format!("{place}:{}: ", place.column),
+        (None, LayerKind::Default) => String::new(),
+        _ => format!("{place}: "),
     }
 }
 

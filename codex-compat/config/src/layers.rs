@@ -50,6 +50,7 @@ impl Request {
 /// The config in force, and where it comes from.
 #[derive(Debug, Clone)]
 pub struct Loaded {
+    pub home: Home,
     pub config: Config,
     /// To be shown, in order of the layers.
     pub warnings: Vec<Warning>,
@@ -177,6 +178,8 @@ const NEVER_FROM_A_PROJECT: &[&str] = &[
     "sqlite_home",
 ];
 
+/// Config, hooks and rules of a project, in any folder from its root down. A repository's `.codex` is never read.
+const PROJECT_DIR: &str = ".openinterpreter";
 const PROFILE_SUFFIX: &str = ".config.toml";
 
 /// The layers so far and their merged values.
@@ -389,9 +392,12 @@ impl<'r> Stack<'r> {
             command_line().chain([&self.values]).filter_map(|node| node.get(&["projects"])).collect();
         project.trust = project.trust_in(&projects, self.request.home.user.as_deref());
         let trusted = project.trust.trusted();
+        // The usual place of the home is no project's, also when the home was moved.
+        let homes =
+            [Some(self.request.home.dir.clone()), self.request.home.user.as_ref().map(|user| user.join(PROJECT_DIR))];
         for folder in project.folders() {
-            let dir = folder.join(".openinterpreter");
-            if dir == self.request.home.dir {
+            let dir = folder.join(PROJECT_DIR);
+            if homes.iter().flatten().any(|home| *home == dir) {
                 continue;
             }
             let file = dir.join("config.toml");
@@ -457,7 +463,8 @@ impl<'r> Stack<'r> {
             config.profiles.extend(tables.map_err(|fault| self.value_error(fault))?);
         }
         self.warnings.extend(check_values(&config, &self.values, &self.layers)?);
-        Ok(Loaded { config, warnings: self.warnings, project, profile, layers: self.layers, values: self.values })
+        let home = self.request.home.clone();
+        Ok(Loaded { home, config, warnings: self.warnings, project, profile, layers: self.layers, values: self.values })
     }
 }
 

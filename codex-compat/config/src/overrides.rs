@@ -18,25 +18,24 @@ pub struct Override {
 
 impl Override {
     /// Split at the first `=`; the key is a dotted path whose parts may be quoted as in TOML; the value is TOML, or else the
-    /// text as it stands (`-c model=foo`).
+    /// text without quotes around it (`-c model=foo`, and `-c model='x` as Codex 0.171.0 takes it).
     pub fn parse(text: &str) -> Result<Override, ConfigError> {
         let Some((key, value)) = text.split_once('=') else {
             return Err(ConfigError::OverrideWithoutValue(text.to_owned()));
         };
-        let path = split_key(key.trim());
-        if path.iter().any(String::is_empty) {
+        if key.trim().is_empty() {
             return Err(ConfigError::OverrideWithoutKey(text.to_owned()));
         }
-        Override::at(path, toml_value(value).unwrap_or_else(|| Value::Text(value.trim().to_owned())))
+        let literal = || Value::Text(value.trim().trim_matches(['"', '\'']).to_owned());
+        Override::at(split_key(key.trim()), toml_value(value).unwrap_or_else(literal))
     }
 
     /// A setting that a client sent as JSON (`thread/start`'s `config`). None: its value is null, which sets nothing.
     pub fn from_json(key: &str, value: serde_json::Value) -> Result<Option<Override>, ConfigError> {
-        let path = split_key(key.trim());
-        if path.iter().any(String::is_empty) {
+        if key.trim().is_empty() {
             return Err(ConfigError::OverrideWithoutKey(key.to_owned()));
         }
-        from_json(value, Origin::default()).map(|node| Override::at(path, node.value)).transpose()
+        from_json(value, Origin::default()).map(|node| Override::at(split_key(key.trim()), node.value)).transpose()
     }
 
     fn at(path: Vec<String>, value: Value) -> Result<Override, ConfigError> {
@@ -179,6 +178,10 @@ mod tests {
         check("model=gpt-5=x", &["model"], json!("gpt-5=x"));
         check("openai_base_url=http://127.0.0.1:1/v1", &["openai_base_url"], json!("http://127.0.0.1:1/v1"));
         check("a.b.c=1", &["a", "b", "c"], json!(1));
+        check("model=\"abc", &["model"], json!("abc"));
+        check("model='x'y", &["model"], json!("x'y"));
+        check("model=\"x\" # why", &["model"], json!("x"));
+        check("a..b=1", &["a", "", "b"], json!(1));
         check("a=true", &["a"], json!(true));
         check("a=[1, \"x\"]", &["a"], json!([1, "x"]));
         check("a={k = true}", &["a"], json!({"k": true}));
@@ -198,7 +201,7 @@ mod tests {
         };
         check("model", "Error parsing -c overrides: Invalid override (missing '='): model");
         check("=x", "Error parsing -c overrides: Empty key in override: =x");
-        check("a..b=x", "Error parsing -c overrides: Empty key in override: a..b=x");
+        check(" =", "Error parsing -c overrides: Empty key in override:  =");
         assert_eq!(feature_flag("nope", true).expect_err("nope").to_string(), "Error: Unknown feature flag: nope");
         assert!(Override::parse(&("a.".repeat(100) + "a=1")).is_err());
     }

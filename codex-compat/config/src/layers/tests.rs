@@ -379,6 +379,21 @@ fn ignore_user_config_drops_the_files_but_not_the_rest() {
     );
 }
 
+/// In a debug build, best of many: far below what a start may cost.
+#[test]
+fn loading_nothing_is_cheap() {
+    let world = World::new(&[]);
+    let request = world.request(&[]);
+    let once = || {
+        let start = std::time::Instant::now();
+        load(&request).expect("loads");
+        start.elapsed()
+    };
+    let best = (0..50).map(|_| once()).min().expect("some");
+    println!("load without files: {best:?}");
+    assert!(best < std::time::Duration::from_millis(1), "{best:?}");
+}
+
 #[test]
 fn the_home_itself_is_no_project() {
     let world = World::new(&[]);
@@ -387,6 +402,10 @@ fn the_home_itself_is_no_project() {
     fs::write(home.join("config.toml"), "model = 'user'\nmodel_provider = 'p'").expect("file");
     let loaded = load(&Request { home: Home::at(&home), ..world.request(&[]) }).expect("loads");
     assert_eq!((loaded.config.model_provider.as_deref(), loaded.warnings), (Some("p"), vec![]));
+    let mut moved = world.request(&[]);
+    moved.home.user = Some(world.path("repo"));
+    let loaded = load(&moved).expect("loads");
+    assert_eq!((loaded.config.model_provider, loaded.warnings), (None, vec![]));
 }
 
 /// Every key of the reference, set once: all are known, and none is of another type than documented.
