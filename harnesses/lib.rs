@@ -3,8 +3,11 @@
 //! A harness is pure. What it needs to know of the world it names in `wants`; what is to be done it returns as Actions;
 //! what is to be said it returns as Entries, which are frozen and stored. One folder per harness; this file holds the trait
 //! and the registry.
+mod args;
 mod claude_code_bare;
+mod in_text;
 mod mini_swe_agent;
+mod names;
 mod native;
 mod registry;
 
@@ -99,7 +102,7 @@ pub enum Reading {
         drop_reply: bool,
         say: Vec<Entry>,
         keep: bool,
-        tune: Option<Tune>,
+        tune: Option<Box<Tune>>,
     },
 }
 
