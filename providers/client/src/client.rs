@@ -5,12 +5,11 @@ use bytes::Bytes;
 use protocol::{Delta, ErrorKind, Fit, Millis, ProviderError, Reply};
 use reqwest::{Response, StatusCode, Url, header};
 use tokio::time::timeout;
-use wires::Wire;
+use wires::{Collector, Wire};
 
 use crate::{
     AskError, Auth, KeyStyle, Provider, Secret,
     body::Pieces,
-    collect::Collected,
     failure::{Stage, Trouble, Why},
     headers::headers,
     retry::{self, Again},
@@ -114,11 +113,11 @@ impl Client {
     ) -> Result<Reply, Trouble> {
         let mut response = self.send(url, request).await?;
         let mut decoder = request.wire.decoder(request.fit);
-        let mut reply = Collected::default();
+        let mut reply = Collector::new(request.fit.source.clone(), retry::draw_id());
         let mut deltas = Vec::new();
         let mut streamed = false;
         loop {
-            let stopped = reply.stop.is_some();
+            let stopped = reply.is_over();
             let patience =
                 if stopped { AFTER_STOP.min(self.provider.idle_timeout) } else { self.provider.idle_timeout };
             let (more, mut broken) = match timeout(patience, response.chunk()).await {
@@ -143,14 +142,14 @@ impl Client {
             if !deltas.is_empty() {
                 on(Signal::Deltas(&deltas));
                 streamed = true;
-                deltas.iter().for_each(|delta| reply.push(delta));
+                deltas.iter().for_each(|delta| reply.feed(delta));
                 deltas.clear();
             }
             if let Some(error) = broken {
                 return Err(Trouble { streamed, ..Trouble::new(Stage::Stream, error) });
             }
             if !more {
-                return Ok(reply.reply(request.fit.source.clone()));
+                return Ok(reply.finish());
             }
         }
     }
@@ -316,22 +315,20 @@ fn not_sent(error: reqwest::Error) -> Trouble {
 
 fn why(error: &reqwest::Error) -> Why {
     let mut cause = error.source();
-    while let Some(next) = cause {
-        if let Some(io) = next.downcast_ref::<io::Error>() {
-            if io.kind() == io::ErrorKind::ConnectionRefused {
-                return Why::Refused;
-            }
-            if let Some(rustls::Error::InvalidCertificate(_)) = io.get_ref().and_then(|inner| inner.downcast_ref()) {
-                return Why::Certificate;
-            }
-        }
-        if let Some(rustls::Error::InvalidCertificate(_)) = next.downcast_ref() {
+    while let Some(error) = cause {
+        if let Some(rustls::Error::InvalidCertificate(_)) = error.downcast_ref() {
             return Why::Certificate;
         }
-        if next.to_string() == "dns error" {
+        if error.to_string() == "dns error" {
             return Why::Name;
         }
-        cause = next.source();
+        let io: Option<&io::Error> = error.downcast_ref();
+        if io.is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused) {
+            return Why::Refused;
+        }
+        // An `io::Error` gives the source of what it wraps, and skips the wrapped one itself.
+        let wrapped = io.and_then(io::Error::get_ref).map(|inner| inner as &(dyn std::error::Error + 'static));
+        cause = wrapped.or_else(|| error.source());
     }
     Why::Other
 }

@@ -6,7 +6,6 @@
 mod auth;
 mod body;
 mod client;
-mod collect;
 mod failure;
 mod headers;
 mod models;

@@ -2,27 +2,35 @@
 //! takes its place where it knows more.
 use protocol::{ModelInfo, Truncation};
 
+use crate::Provider;
+
 /// The user's word on a model (`model_context_window`, `model_auto_compact_token_limit`, `model_max_output_tokens`), in tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ModelOverrides {
     pub context_window: Option<u64>,
-    pub auto_compact_limit: Option<u64>,
-    pub max_output: Option<u64>,
+    pub auto_compact_token_limit: Option<u64>,
+    pub max_output_tokens: Option<u64>,
 }
 
 /// Facts of a model, the fallback where there are none (`known` is false then, and Codex warns).
-pub fn model_info(_provider: &str, slug: &str, overrides: ModelOverrides) -> ModelInfo {
+pub fn model_info(provider: &Provider, slug: &str, overrides: &ModelOverrides) -> ModelInfo {
     let mut info = openai(slug).or_else(|| family(slug)).unwrap_or_else(|| ModelInfo::fallback(slug));
+    if !info.known && matches!(provider.id.as_str(), "ollama" | "lmstudio") {
+        info.context_window = LOCAL_WINDOW;
+    }
     if let Some(window) = overrides.context_window {
         info.context_window = window;
     }
-    if overrides.max_output.is_some() {
-        info.max_output = overrides.max_output;
+    if overrides.max_output_tokens.is_some() {
+        info.max_output = overrides.max_output_tokens;
     }
     let most = info.context_window / 10 * 9 + info.context_window % 10 * 9 / 10;
-    info.compact_at = overrides.auto_compact_limit.map_or(most, |limit| limit.min(most));
+    info.compact_at = overrides.auto_compact_token_limit.map_or(most, |limit| limit.min(most));
     info
 }
+
+/// Assumed of unknown models on local servers (openinterpreter.md 3.6); they cut what is too long without a word.
+const LOCAL_WINDOW: u64 = 128_000;
 
 /// `codex debug models` of 0.171.0: slug, default effort, window. All have verbosity low, 10,000 tokens of tool output and
 /// the free-form apply_patch.
@@ -159,8 +167,12 @@ mod tests {
 
     use super::*;
 
+    fn provider(id: &str) -> Provider {
+        crate::Registry::default().provider(id).expect("a built-in provider")
+    }
+
     fn info(slug: &str) -> ModelInfo {
-        model_info("x", slug, ModelOverrides::default())
+        model_info(&provider("openai"), slug, &ModelOverrides::default())
     }
 
     #[test]
@@ -199,15 +211,23 @@ mod tests {
     }
 
     #[test]
+    fn local_servers_hold_less() {
+        let window = |slug: &str, over: &ModelOverrides| model_info(&provider("ollama"), slug, over).context_window;
+        assert_eq!(window("qwen9:7b", &ModelOverrides::default()), 128_000);
+        assert_eq!(window("qwen9:7b", &ModelOverrides { context_window: Some(5), ..ModelOverrides::default() }), 5);
+        assert_eq!(window("gpt-oss:20b", &ModelOverrides::default()), 131_072);
+    }
+
+    #[test]
     fn the_users_word() {
         let check = |overrides: ModelOverrides, expected: (u64, u64, Option<u64>)| {
-            let info = model_info("x", "mock", overrides);
+            let info = model_info(&provider("openai"), "mock", &overrides);
             assert_eq!((info.context_window, info.compact_at, info.max_output), expected);
         };
         let of = |window, limit, output| ModelOverrides {
             context_window: window,
-            auto_compact_limit: limit,
-            max_output: output,
+            auto_compact_token_limit: limit,
+            max_output_tokens: output,
         };
         check(of(None, None, None), (272_000, 244_800, None));
         check(of(Some(100_000), None, None), (100_000, 90_000, None));

@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-use protocol::{ErrorKind, Millis, ProviderError};
+use protocol::{ErrorKind, Millis, ProviderError, ReplyId};
 use reqwest::header::HeaderMap;
 
 /// The first wait; each later one is twice as long.
@@ -72,9 +72,17 @@ pub(crate) fn backoff(k: u32) -> Duration {
 }
 
 fn jitter(wait: Duration) -> Duration {
-    // Keyed anew by each `RandomState`: random enough to spread clients out.
-    let draw = RandomState::new().hash_one(0) % 2_001;
-    wait.mul_f64(0.9 + draw as f64 / 10_000.0)
+    wait.mul_f64(0.9 + (draw() % 2_001) as f64 / 10_000.0)
+}
+
+/// Keyed anew by each `RandomState`: random enough to spread clients out and to tell replies apart.
+fn draw() -> u64 {
+    RandomState::new().hash_one(0)
+}
+
+/// The id of a reply whose server gives none.
+pub(crate) fn draw_id() -> ReplyId {
+    ReplyId(format!("reply_{:016x}", draw()))
 }
 
 /// `Retry-After` as a date. The other forms need no clock, and the wire has read them.

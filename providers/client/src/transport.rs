@@ -4,6 +4,7 @@
 //! trusts, because that is where companies put their own authority; `SSL_CERT_FILE` and `SSL_CERT_DIR` are honoured in its
 //! place. Containers without any certificates fall back to Mozilla's list, as Node does.
 use std::{
+    ffi::OsString,
     path::PathBuf,
     sync::{Mutex, Once, PoisonError},
     time::Duration,
@@ -50,7 +51,8 @@ impl Transport {
         if let Some((_, client)) = clients.iter().find(|(known, _)| *known == route) {
             return Ok(client.clone());
         }
-        let client = build(route)?;
+        let own = if route.tls { own_certificates(|name| std::env::var_os(name))? } else { Vec::new() };
+        let client = build(route, own)?;
         clients.push((route, client.clone()));
         Ok(client)
     }
@@ -65,7 +67,7 @@ fn route(url: &Url, env: impl Fn(&str) -> Option<String>) -> Route {
     Route { tls: url.scheme() == "https" || (proxied && by_tls()), proxied }
 }
 
-fn build(route: Route) -> Result<Client, TransportError> {
+fn build(route: Route, own: Vec<Certificate>) -> Result<Client, TransportError> {
     static RING: Once = Once::new();
     // An error means that the process has chosen one already.
     RING.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
@@ -79,7 +81,6 @@ fn build(route: Route) -> Result<Client, TransportError> {
     if !route.tls {
         return finish(base().tls_certs_only([]));
     }
-    let own = own_certificates()?;
     match finish(base().tls_certs_merge(own.clone())) {
         Ok(client) => Ok(client),
         // The system has no certificates at all.
@@ -87,9 +88,9 @@ fn build(route: Route) -> Result<Client, TransportError> {
     }
 }
 
-fn own_certificates() -> Result<Vec<Certificate>, TransportError> {
+fn own_certificates(env: impl Fn(&str) -> Option<OsString>) -> Result<Vec<Certificate>, TransportError> {
     let set = |name: &&'static str| {
-        let path = std::env::var_os(name).filter(|path| !path.is_empty())?;
+        let path = env(name).filter(|path| !path.is_empty())?;
         Some((*name, PathBuf::from(path)))
     };
     let Some((variable, path)) = CA_VARIABLES.iter().find_map(set) else { return Ok(Vec::new()) };
@@ -118,35 +119,4 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use pretty_assertions::assert_eq;
-
-    use super::*;
-
-    #[test]
-    fn routes() {
-        let check = |url: &str, proxy: &str, tls: bool, proxied: bool| {
-            let url = Url::parse(url).expect("an address");
-            let env = |name: &str| (name == "HTTP_PROXY").then(|| proxy.to_owned());
-            assert_eq!(route(&url, env), Route { tls, proxied }, "{url} {proxy}");
-        };
-        check("http://127.0.0.1:1/v1", "https://p", false, false);
-        check("http://localhost/v1", "http://p", false, false);
-        check("http://[::1]:1", "http://p", false, false);
-        check("https://localhost/v1", "http://p", true, false);
-        check("http://box/v1", "http://p", false, true);
-        check("http://box/v1", "https://p", true, true);
-        check("https://box/v1", "", true, true);
-    }
-
-    /// Both kinds of roots load: the system's (or the bundled ones without them), and none at all.
-    #[test]
-    fn clients_are_built_once_per_route() {
-        let transport = Transport::default();
-        for url in ["https://example.org", "http://127.0.0.1:1", "https://example.com", "http://127.0.0.1:2"] {
-            transport.client(&Url::parse(url).expect("an address")).expect("a client");
-        }
-        assert_eq!(transport.clients.lock().expect("not poisoned").len(), 2);
-        assert!(bundled().count() > 100);
-    }
-}
+mod tests;

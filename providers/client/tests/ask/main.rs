@@ -1,5 +1,6 @@
 //! Requests against a scripted server: what is retried and how often, how it is announced, and what failures say.
 //! The rows follow the tables of `exec-events.md` (Codex 0.171.0); where ours differ, a comment says why.
+mod each_wire;
 mod line_wire;
 mod server;
 
