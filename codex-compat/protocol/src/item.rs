@@ -63,6 +63,7 @@ pub enum Body {
         summary: String,
         total: Usage,
     },
+    /// Items from `to` on, up to this one, are taken back (files stay as they are). What they cost stays counted.
     Reverted {
         to: ItemId,
     },

@@ -4,6 +4,7 @@
 //! `{"timestamp","ordinal","type","payload"}`); the payloads are ours. A rollout is appended to and never rewritten.
 mod backward;
 mod blobs;
+pub mod codex;
 mod error;
 mod index;
 mod layout;

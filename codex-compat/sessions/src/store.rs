@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::{
     Error, Filter, Head, Loaded, Meta, Page, Session, Summary,
+    codex::Imported,
     index::{self, Names},
     layout::{self, Rollout},
     line, list,
@@ -71,6 +72,15 @@ impl Store {
         let end = self.chain(rollout)?.load(Extent::Resume)?.0.next;
         let session = self.start(meta, Some((id.clone(), upto.map_or(end, |upto| upto.min(end)))))?;
         let loaded = self.read(session.id())?;
+        Ok((session, loaded))
+    }
+
+    /// A new thread that begins with the items of a Codex session.
+    pub fn adopt(&self, imported: &Imported, meta: Meta) -> Result<(Session, Loaded), Error> {
+        let mut session = self.create(meta)?;
+        session.append(&imported.items)?;
+        let mut loaded = self.read(session.id())?;
+        loaded.warnings.extend(imported.warnings.iter().cloned());
         Ok((session, loaded))
     }
 
