@@ -81,7 +81,7 @@ impl Client {
                 Err(trouble) => trouble,
             };
             let again = match trouble.stage {
-                Stage::Setup | Stage::Connect(Why::Certificate) => Again::No,
+                Stage::Setup | Stage::Connect(Why::Certificate | Why::Tls) => Again::No,
                 _ => retry::stream_retry(&trouble.error),
             };
             let streamed = trouble.streamed;
@@ -160,10 +160,13 @@ impl Client {
         let mut k = 0;
         loop {
             let token = self.token().await?;
-            let trouble = match self.send_once(url, request, token.as_ref()).await {
+            let mut trouble = match self.send_once(url, request, token.as_ref()).await {
                 Ok(response) => return Ok(response),
                 Err(trouble) => trouble,
             };
+            if let Some((key, _)) = &token {
+                trouble.mask(key);
+            }
             if let (Auth::Command(command), Some((token, _)), Some(401), false) =
                 (&self.provider.auth, &token, trouble.error.status, renewed)
             {
@@ -316,8 +319,10 @@ fn not_sent(error: reqwest::Error) -> Trouble {
 fn why(error: &reqwest::Error) -> Why {
     let mut cause = error.source();
     while let Some(error) = cause {
-        if let Some(rustls::Error::InvalidCertificate(_)) = error.downcast_ref() {
-            return Why::Certificate;
+        match error.downcast_ref() {
+            Some(rustls::Error::InvalidCertificate(_)) => return Why::Certificate,
+            Some(_) => return Why::Tls,
+            None => {}
         }
         if error.to_string() == "dns error" {
             return Why::Name;

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use protocol::{ErrorKind, ProviderError};
 use reqwest::{StatusCode, Url};
 
-use crate::{Auth, Provider, provider::is_loopback, transport::CA_VARIABLES};
+use crate::{Auth, Provider, Secret, provider::is_loopback, transport::CA_VARIABLES};
 
 /// A request that came to nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +46,8 @@ pub(crate) enum Why {
     Refused,
     Name,
     Certificate,
+    /// No TLS comes about for another reason: the server does not speak it, or none that we speak.
+    Tls,
     Other,
 }
 
@@ -61,6 +63,12 @@ pub(crate) struct Trouble {
 impl Trouble {
     pub(crate) fn new(stage: Stage, error: ProviderError) -> Trouble {
         Trouble { error, stage, streamed: false }
+    }
+
+    /// Some servers repeat the key in their refusals.
+    pub(crate) fn mask(&mut self, key: &Secret) {
+        self.error.message = key.mask(&self.error.message);
+        self.error.body = self.error.body.take().map(|body| key.mask(&body));
     }
 
     pub(crate) fn tell(self, provider: &Provider, model: &str, url: Option<&Url>) -> AskError {
@@ -191,6 +199,9 @@ fn step(trouble: &Trouble, provider: &Provider, model: &str) -> String {
                 CA_VARIABLES[0]
             );
         }
+        Stage::Connect(Why::Tls) => {
+            return format!("Does the server at {base} speak TLS? If not, base_url starts with http://.");
+        }
         _ => {}
     }
     match error.kind {
@@ -271,7 +282,8 @@ fn place_of(provider: &Provider) -> String {
 fn span(ms: u64) -> String {
     let seconds = ms as f64 / 1_000.0;
     match ms {
-        0..10_000 => format!("{} s", (seconds * 10.0).round() / 10.0),
+        0..1_000 => format!("{ms} ms"),
+        1_000..10_000 => format!("{} s", (seconds * 10.0).round() / 10.0),
         10_000..120_000 => format!("{} s", seconds.round()),
         120_000..7_200_000 => format!("{} min", (seconds / 60.0).round()),
         _ => format!("{} h", (seconds / 3_600.0).round()),
@@ -286,7 +298,7 @@ mod tests {
 
     #[test]
     fn spans() {
-        for (ms, text) in [(1_500, "1.5 s"), (60_000, "60 s"), (240_000, "4 min"), (7_200_000, "2 h")] {
+        for (ms, text) in [(30, "30 ms"), (1_500, "1.5 s"), (60_000, "60 s"), (240_000, "4 min"), (7_200_000, "2 h")] {
             assert_eq!(span(ms), text);
         }
     }

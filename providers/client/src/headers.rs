@@ -85,6 +85,7 @@ pub(crate) fn ascii(value: &str) -> Option<Cow<'_, str>> {
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -98,5 +99,24 @@ mod tests {
         check("two\nlines", None);
         check("é\0", None);
         check("{\u{7f}", None);
+    }
+
+    proptest! {
+        #[test]
+        fn json_stays_the_same_json(text in "\\PC*") {
+            let json = serde_json::json!({ "a": text, "b": [text] });
+            for spelling in [json.to_string(), format!("{json:#}")] {
+                let sent = ascii(&spelling).expect("no control characters inside strings");
+                prop_assert!(HeaderValue::from_str(&sent).is_ok() && sent.is_ascii());
+                prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&sent).ok(), Some(json.clone()));
+            }
+        }
+
+        #[test]
+        fn what_is_sent_is_ascii(text in any::<String>()) {
+            if let Some(sent) = ascii(&text) {
+                prop_assert!(HeaderValue::from_str(&sent).is_ok() && sent.is_ascii());
+            }
+        }
     }
 }

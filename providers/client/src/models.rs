@@ -32,32 +32,33 @@ pub fn model_info(provider: &Provider, slug: &str, overrides: &ModelOverrides) -
 /// Assumed of unknown models on local servers (openinterpreter.md 3.6); they cut what is too long without a word.
 const LOCAL_WINDOW: u64 = 128_000;
 
-/// `codex debug models` of 0.171.0: slug, default effort, window. All have verbosity low, 10,000 tokens of tool output and
-/// the free-form apply_patch.
-const CODEX: [(&str, &str, u64); 13] = [
-    ("gpt-6.2-sol", "low", 500_000),
-    ("gpt-6.2-astra", "low", 272_000),
-    ("gpt-6.1-sol", "low", 500_000),
-    ("gpt-6.1-terra", "low", 500_000),
-    ("gpt-6-astra", "low", 272_000),
-    ("gpt-6-sol", "medium", 272_000),
-    ("gpt-6-luna", "medium", 272_000),
-    ("gpt-5.6-sol", "low", 272_000),
-    ("gpt-5.6-terra", "medium", 272_000),
-    ("gpt-5.6-luna", "medium", 272_000),
-    ("gpt-5.5", "medium", 272_000),
-    ("gpt-daybreak-blue-latest", "low", 272_000),
-    ("codex-auto-review", "medium", 272_000),
+/// `codex debug models` of 0.171.0: slug, default effort, default verbosity, window. All have 10,000 tokens of tool output and
+/// the free-form apply_patch, and take images.
+const CODEX: [(&str, &str, &str, u64); 14] = [
+    ("gpt-6.2-sol", "low", "low", 500_000),
+    ("gpt-6.2-astra", "low", "low", 272_000),
+    ("gpt-6.1-sol", "low", "low", 500_000),
+    ("gpt-6.1-terra", "low", "low", 500_000),
+    ("gpt-6-astra", "low", "low", 272_000),
+    ("gpt-6-sol", "medium", "low", 272_000),
+    ("gpt-6-luna", "medium", "low", 272_000),
+    ("gpt-5.6-sol", "low", "low", 272_000),
+    ("gpt-5.6-terra", "medium", "low", 272_000),
+    ("gpt-5.6-luna", "medium", "low", 272_000),
+    ("gpt-5.5", "medium", "low", 272_000),
+    ("gpt-daybreak-blue-latest", "low", "low", 272_000),
+    ("gpt-daybreak-red-latest", "medium", "high", 372_000),
+    ("codex-auto-review", "medium", "low", 272_000),
 ];
 
 fn openai(slug: &str) -> Option<ModelInfo> {
     let name = slug.strip_prefix("openai/").unwrap_or(slug);
-    let &(_, effort, window) = CODEX.iter().find(|(known, ..)| *known == name)?;
+    let &(_, effort, verbosity, window) = CODEX.iter().find(|(known, ..)| *known == name)?;
     Some(ModelInfo {
         known: true,
         context_window: window,
         effort: Some(effort.to_owned()),
-        verbosity: Some("low".to_owned()),
+        verbosity: Some(verbosity.to_owned()),
         truncation: Truncation::Tokens(10_000),
         freeform_patch: true,
         ..ModelInfo::fallback(slug)

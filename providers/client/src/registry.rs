@@ -63,7 +63,7 @@ pub struct Sources {
     pub env: HashMap<String, String>,
     /// Top-level strings of `auth.json`, each under the name of the variable that it stands for (`OPENAI_API_KEY`).
     pub stored: HashMap<String, Secret>,
-    /// Started as exec or an SDK does: `CODEX_API_KEY` is the active provider's key and beats all others (sdk.md 2.3).
+    /// Started as exec or an SDK does: `CODEX_API_KEY` counts (sdk.md 2.3).
     pub codex_api_key: bool,
     /// The config key `openai_base_url`.
     pub openai_base_url: Option<String>,
@@ -237,16 +237,12 @@ impl Registry {
             .or_else(|| built_in.map(|b| b.base_url.to_owned()))
     }
 
-    /// The order of openinterpreter.md 3.2: env key, inline token, command, OpenAI's own sign-in; before all of them
-    /// `CODEX_API_KEY` where it counts.
+    /// The order of openinterpreter.md 3.2: env key, inline token, command, OpenAI's own sign-in. `CODEX_API_KEY`, where it
+    /// counts, beats the keys of a built-in provider, as upstream; of others it stands in for a key that is not there.
     fn auth(&self, config: &ProviderConfig, built_in: Option<&BuiltIn>, base_url: &str) -> Auth {
-        if self.sources.codex_api_key
-            && let Some(auth) = self.key("CODEX_API_KEY", None)
-        {
-            return auth;
-        }
+        let started = || if self.sources.codex_api_key { self.key("CODEX_API_KEY", None) } else { None };
         if let Some(variable) = config.env_key.as_deref().filter(|name| !name.is_empty()) {
-            return self.key(variable, None).unwrap_or_else(|| Auth::Missing {
+            return self.key(variable, None).or_else(started).unwrap_or_else(|| Auth::Missing {
                 variable: variable.to_owned(),
                 instructions: config.env_key_instructions.clone(),
             });
@@ -262,19 +258,20 @@ impl Registry {
             return Auth::Command(Arc::new(TokenCommand::new(source.clone())));
         }
         if config.requires_openai_auth {
-            return self.key("OPENAI_API_KEY", None).unwrap_or_else(|| Auth::Missing {
+            return started().or_else(|| self.key("OPENAI_API_KEY", None)).unwrap_or_else(|| Auth::Missing {
                 variable: "OPENAI_API_KEY".into(),
                 instructions: config.env_key_instructions.clone(),
             });
         }
-        let Some(built_in) = built_in else { return Auth::None };
+        let Some(built_in) = built_in else { return started().unwrap_or(Auth::None) };
         let own_server = host(base_url) == host(built_in.base_url);
         // The key of a built-in provider follows an address from the environment or `openai_base_url`, which exist to
         // send it there, but not one that a table with this id happens to name.
         if config.base_url.is_some() && !own_server {
             return Auth::None;
         }
-        if let Some(auth) = built_in.keys.iter().find_map(|(name, style)| self.key(name, *style)) {
+        let stated = if built_in.needs_key { started() } else { None };
+        if let Some(auth) = stated.or_else(|| built_in.keys.iter().find_map(|(name, style)| self.key(name, *style))) {
             return auth;
         }
         let signed_by_header = self.headers(config).iter().any(|(name, _)| is_auth_header(name));

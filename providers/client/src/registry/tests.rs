@@ -1,5 +1,6 @@
 //! Where address and key of a provider come from.
 use pretty_assertions::assert_eq;
+use proptest::prelude::*;
 
 use super::*;
 
@@ -70,6 +71,16 @@ fn ollama_host_as_its_server_takes_it() {
     check("::", "http://[::1]:11434/v1");
 }
 
+proptest! {
+    #[test]
+    fn any_ollama_host_is_an_address_or_refused(value in "\\PC*|[a-z0-9:./\\[\\]]*") {
+        let started = sources(&[("OLLAMA_HOST", &value)]);
+        if let Ok(provider) = Registry::new(BTreeMap::new(), started).provider("ollama") {
+            prop_assert!(provider.endpoint("/responses").is_ok());
+        }
+    }
+}
+
 #[test]
 fn keys_of_a_custom_provider_in_order() {
     let all = r#"{"base_url": "http://h", "env_key": "E", "env_key_instructions": "Ask Y.",
@@ -90,13 +101,21 @@ fn keys_of_a_custom_provider_in_order() {
 }
 
 #[test]
-fn codex_api_key_is_the_active_providers_when_started_so() {
-    let env = [("CODEX_API_KEY", "c"), ("E", "k"), ("OPENAI_API_KEY", "o")];
-    let started = Sources { codex_api_key: true, ..sources(&env) };
-    let registry = registry("x", r#"{"base_url": "http://h", "env_key": "E"}"#, started);
-    for id in ["x", "openai"] {
-        assert_eq!(shown(&registry.provider(id).expect("a provider").auth), "c from `CODEX_API_KEY`");
-    }
+fn codex_api_key_counts_when_started_so() {
+    let check = |id: &str, json: &str, env: &[(&str, &str)], expected: &str| {
+        let started = Sources { codex_api_key: true, ..sources(env) };
+        let provider = registry("x", json, started).provider(id).expect("a provider");
+        assert_eq!(shown(&provider.auth), expected, "{id} {json}");
+    };
+    let all = [("CODEX_API_KEY", "c"), ("E", "k"), ("OPENAI_API_KEY", "o"), ("OLLAMA_API_KEY", "l")];
+    check("openai", "{}", &all, "c from `CODEX_API_KEY`");
+    check("ollama", "{}", &all, "l from `OLLAMA_API_KEY`, bearer");
+    check("ollama", "{}", &all[..1], "none");
+    let keyed = r#"{"base_url": "http://h", "env_key": "E"}"#;
+    check("x", keyed, &all, "k from `E`");
+    check("x", keyed, &all[..1], "c from `CODEX_API_KEY`");
+    check("x", r#"{"base_url": "http://h"}"#, &all, "c from `CODEX_API_KEY`");
+    check("x", r#"{"base_url": "http://h"}"#, &all[1..], "none");
 }
 
 #[test]

@@ -99,10 +99,9 @@ fn unusable_certificate_files() {
     check("no PEM certificate in it");
 }
 
-/// An unknown authority stays unknown: one attempt, and a hint at the variable.
-#[tokio::test]
-async fn unknown_certificates_are_refused_at_once() {
-    let json = format!(r#"{{"base_url": "https://127.0.0.1:{}/v1", "name": "Stub"}}"#, tls_server());
+/// Asks the Responses API at `https://127.0.0.1:port`; how often it was asked again, and the failure.
+async fn refused(port: u16) -> (usize, crate::AskError) {
+    let json = format!(r#"{{"base_url": "https://127.0.0.1:{port}/v1", "name": "Stub"}}"#);
     let config: crate::ProviderConfig = serde_json::from_str(&json).expect("a table");
     let registry = crate::Registry::new([("stub".to_owned(), config)].into(), crate::Sources::default());
     let client = crate::Client::new(registry.provider("stub").expect("a provider"));
@@ -111,8 +110,32 @@ async fn unknown_certificates_are_refused_at_once() {
     let request = crate::Request { wire, fit: &fit, body: Vec::new(), headers: Vec::new() };
     let mut signals = 0;
     let error = client.ask(&request, |_| signals += 1).await.expect_err("a failure");
+    (signals, error)
+}
+
+/// An unknown authority stays unknown: one attempt, and a hint at the variable.
+#[tokio::test]
+async fn unknown_certificates_are_refused_at_once() {
+    let (signals, error) = refused(tls_server()).await;
     assert!(error.message.contains("invalid peer certificate: UnknownIssuer"), "{}", error.message);
     let step = "If a proxy or a private authority signs for 127.0.0.1, name its certificate (PEM) in INTERPRETER_CA_CERTIFICATE.";
     assert!(error.hint.ends_with(step), "{}", error.hint);
+    assert_eq!(signals, 0);
+}
+
+#[tokio::test]
+async fn servers_without_tls_are_refused_at_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").expect("an open connection");
+            stream.read_to_end(&mut Vec::new()).ok();
+        }
+    });
+    let (signals, error) = refused(port).await;
+    let step =
+        format!("Does the server at https://127.0.0.1:{port}/v1 speak TLS? If not, base_url starts with http://.");
+    assert!(error.hint.ends_with(&step), "{}", error.hint);
     assert_eq!(signals, 0);
 }

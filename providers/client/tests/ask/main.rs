@@ -196,7 +196,7 @@ async fn silence() {
     let (seen, failure) = run(vec![Answer::Stall(format!("{STREAM}t:a\n")), Answer::Stall(String::new())], json).await;
     let signals = vec!["a".into(), "restart".into(), format!("1/1 {idle} (soon)")];
     assert_eq!(seen, Seen { requests: 2, signals, result: Err(idle.into()) });
-    let hint = "Stub (m): idle timeout waiting for SSE. Nothing came for 0 s; stream_idle_timeout_ms of the provider sets the bound.";
+    let hint = "Stub (m): idle timeout waiting for SSE. Nothing came for 30 ms; stream_idle_timeout_ms of the provider sets the bound.";
     assert_eq!(failure.map(|failure| failure.hint), Some(hint.to_owned()));
     // A server that keeps the connection open behind the end of a reply.
     let (seen, _) = run(vec![Answer::Stall(format!("{STREAM}t:a\nstop\n"))], json).await;
