@@ -1,14 +1,14 @@
 //! Compaction as Codex does it: the whole history and a request for a hand-off; then a new beginning of the context, what
 //! the user said, and the summary.
-use protocol::{Body, Content, Entry, Opening, Part, Tune, ceil_char};
+use protocol::{Body, Content, Entry, Item, Opening, Part, Tune, ceil_char};
 
-use super::{context, tools};
+use super::{context, say, tools};
 use crate::{Compaction, Context};
 
 const ASK: &str = "The conversation is about to be cut to make room. Write the hand-off for the agent that takes this task over and will see none of the above but the user's messages.\n\nInclude:\n- What was asked, what is done so far, and what was decided and why\n- Constraints, preferences and facts about this project that were learnt\n- What is left, as concrete next steps\n- Names, paths, commands, values and errors that are needed to go on\n\nBe complete and brief, so that the work goes on without a question and without being done twice.";
 
 /// How the summary is introduced; also how it is known again at the next compaction.
-const INTRODUCTION: &str = "Another agent began this task and had to stop when its context was full. Below is the hand-off that it wrote. The files are as it left them, and its commands and edits have taken effect. Build on what it did instead of doing it again, check what you are not sure of, and go on with the steps that are left. The messages of the user before this one were answered or are part of the task described here:";
+const INTRODUCTION: &str = "Another agent began this task and had to stop when its context was full. Below is the hand-off that it wrote. The files are as it left them, and its commands and edits have taken effect. Build on what it did instead of doing it again, check what you are not sure of, and go on with the steps that are left. The user's messages before this one belong to the part that is told here:";
 
 /// Tokens of the user's earlier messages that stay; the newest count first. A token counts as four bytes.
 const USER_TOKENS: usize = 20_000;
@@ -22,24 +22,43 @@ pub(super) fn ask(cx: &Context, hint: Option<&str>, tune: Tune) -> Compaction {
     Compaction { ask: vec![Entry::User(context::content(cx, vec![text]))], tools: false, tune }
 }
 
+/// The new beginning. A prompt that no reply has answered yet stands behind the summary, not among the past.
 pub(super) fn begin_anew(cx: &Context, summary: &str) -> (Opening, Vec<Entry>) {
-    let mut entries = context::initial(cx);
-    entries.extend(users_own(cx));
+    let answered = cx.items.iter().rposition(|item| matches!(item.body, Body::Reply { .. })).map_or(0, |at| at + 1);
+    let prompts = |items: &[Item]| -> Vec<Content> {
+        let parts = items.iter().filter_map(|item| match &item.body {
+            Body::User { parts, .. } => Some(parts),
+            _ => None,
+        });
+        parts.map(|parts| say::prompt(cx, parts)).collect()
+    };
+    let (past, open) = cx.items.split_at(answered);
+    let open = prompts(open);
+    // What was said reaches back beyond earlier compactions, and may hold the open prompts already.
+    let mut earlier: Vec<Content> = match cx.said {
+        [] => prompts(past),
+        said => said.iter().filter_map(|entry| users_own(entry).cloned()).collect(),
+    };
+    if earlier.ends_with(&open) {
+        earlier.truncate(earlier.len() - open.len());
+    }
+    let mut entries: Vec<Entry> = context::known(cx).into_iter().collect();
+    entries.extend(within_budget(cx, earlier));
     entries.push(Entry::User(context::content(cx, vec![format!("{INTRODUCTION}\n{summary}")])));
+    entries.extend(open.into_iter().map(Entry::User));
     (tools::opening(cx), entries)
 }
 
-/// What the user said so far, also before earlier compactions, within the budget.
-fn users_own(cx: &Context) -> Vec<Entry> {
-    let said = cx.said.iter().filter_map(|entry| match entry {
-        Entry::User(content) if !is_ours(content) => Some(content.clone()),
+/// A message that the user wrote, not one in the user's place.
+fn users_own(entry: &Entry) -> Option<&Content> {
+    match entry {
+        Entry::User(content) if !is_ours(content) => Some(content),
         _ => None,
-    });
-    let items = cx.items.iter().filter_map(|item| match &item.body {
-        Body::User { parts, .. } => Some(Content::Parts(parts.clone())),
-        _ => None,
-    });
-    let all: Vec<Content> = if cx.said.is_empty() { items.collect() } else { said.collect() };
+    }
+}
+
+/// The newest of the messages, as many as the budget holds, in their order.
+fn within_budget(cx: &Context, all: Vec<Content>) -> Vec<Entry> {
     let mut left = USER_TOKENS * 4;
     let mut kept = Vec::new();
     for content in all.into_iter().rev() {
@@ -73,6 +92,7 @@ fn is_ours(content: &Content) -> bool {
         "<turn_aborted>",
         "<subagent_notification>",
         super::UNREADABLE_CALL,
+        say::RETOLD,
         INTRODUCTION,
     ];
     first.is_some_and(|text| marks.iter().any(|mark| text.starts_with(mark)))

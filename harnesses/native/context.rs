@@ -18,8 +18,8 @@ pub(super) fn content(cx: &Context, parts: Vec<String>) -> Content {
     }
 }
 
-/// The entries before the first prompt.
-pub(super) fn initial(cx: &Context) -> Vec<Entry> {
+/// What stands behind the base prompt: the developer's words, skills, permissions.
+pub(super) fn told(cx: &Context) -> Option<Content> {
     let seen = Seen::in_items(cx.items);
     let settings = cx.settings;
     let mut told = Vec::new();
@@ -31,19 +31,17 @@ pub(super) fn initial(cx: &Context) -> Vec<Entry> {
         told.push(permissions(settings, &seen));
     }
     told.extend(mode(&settings.mode));
+    (!told.is_empty()).then(|| content(cx, told))
+}
+
+/// What stands before the first prompt, in the user's place: AGENTS.md and the environment.
+pub(super) fn known(cx: &Context) -> Option<Entry> {
     let mut known = Vec::new();
     known.extend(docs(cx));
-    if settings.feature("include_environment_context", true) {
-        known.push(Environment::all(settings, &seen).text());
+    if cx.settings.feature("include_environment_context", true) {
+        known.push(Environment::all(cx.settings, &Seen::in_items(cx.items)).text());
     }
-    let mut entries = Vec::new();
-    if !told.is_empty() {
-        entries.push(Entry::Instruct(Speaker::Developer, content(cx, told)));
-    }
-    if !known.is_empty() {
-        entries.push(Entry::User(content(cx, known)));
-    }
-    entries
+    (!known.is_empty()).then(|| Entry::User(content(cx, known)))
 }
 
 /// What `new` changed since the items before it. Empty where nothing did.
@@ -109,7 +107,9 @@ impl<'a> Seen<'a> {
 
 /// Folders that may be written, as seen by the runtime, else as the settings say.
 struct Roots {
+    /// The workspace: the working directory and what the user named beside it.
     writable: Vec<PathBuf>,
+    temporary: Vec<PathBuf>,
     slash_tmp: bool,
     tmpdir: bool,
     protected: Vec<PathBuf>,
@@ -117,18 +117,26 @@ struct Roots {
 
 impl Roots {
     fn of(settings: &Settings, seen: &Seen) -> Roots {
-        if let Some(Fact::Roots { writable, slash_tmp, tmpdir, protected }) = seen.roots {
-            let writable = writable.iter().filter(|root| !*slash_tmp || *root != Path::new("/tmp")).cloned().collect();
-            return Roots { writable, slash_tmp: *slash_tmp, tmpdir: *tmpdir, protected: protected.clone() };
-        }
         let policy = &settings.sandbox;
+        let slash_tmp = Path::new("/tmp");
+        if let Some(Fact::Roots { writable, slash_tmp: has_tmp, tmpdir, protected }) = seen.roots {
+            let mut writable: Vec<PathBuf> = writable.iter().filter(|r| !has_tmp || *r != slash_tmp).cloned().collect();
+            let mut temporary: Vec<PathBuf> = has_tmp.then(|| slash_tmp.to_owned()).into_iter().collect();
+            // `$TMPDIR` comes last, and is not there where it is one of the others.
+            if *tmpdir && writable.len() > 1 + policy.writable_roots.len() {
+                temporary.extend(writable.pop());
+            }
+            return Roots { writable, temporary, slash_tmp: *has_tmp, tmpdir: *tmpdir, protected: protected.clone() };
+        }
         let mut writable = vec![settings.cwd.clone()];
         writable.extend(policy.writable_roots.iter().map(|root| absolute(&settings.cwd, root)));
         let protected = [".git", ".agents", ".codex", ".aws", ".openinterpreter"]
             .iter()
             .flat_map(|name| writable.iter().map(move |root| root.join(name)))
             .collect();
-        Roots { writable, slash_tmp: !policy.exclude_slash_tmp, tmpdir: !policy.exclude_tmpdir, protected }
+        let temporary = (!policy.exclude_slash_tmp).then(|| slash_tmp.to_owned()).into_iter().collect();
+        let (slash_tmp, tmpdir) = (!policy.exclude_slash_tmp, !policy.exclude_tmpdir);
+        Roots { writable, temporary, slash_tmp, tmpdir, protected }
     }
 }
 
@@ -162,10 +170,7 @@ fn permissions(settings: &Settings, seen: &Seen) -> String {
     );
     if sandbox.mode == SandboxMode::WorkspaceWrite {
         let roots = Roots::of(settings, seen);
-        let mut all: BTreeSet<PathBuf> = roots.writable.into_iter().collect();
-        if roots.slash_tmp {
-            all.insert(PathBuf::from("/tmp"));
-        }
+        let all: BTreeSet<PathBuf> = roots.writable.into_iter().chain(roots.temporary).collect();
         let all: Vec<String> = all.iter().map(|root| format!("`{}`", root.display())).collect();
         text.push_str(&format!(" The writable roots are {}.\n", all.join(", ")));
     }

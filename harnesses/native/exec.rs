@@ -43,7 +43,8 @@ enum Permissions {
     UseDefault,
     RequireEscalated,
     /// Not offered, but known to models that were trained on it; there is nothing finer to ask for here.
-    WithAdditionalPermissions,
+    #[serde(rename = "with_additional_permissions")]
+    Additional,
 }
 
 pub(super) fn exec_command(cx: &Context, call: &Call, did: &[Done]) -> Next {

@@ -2,7 +2,7 @@
 //! where they came. What was said in another dialect is told again in this one.
 use protocol::{
     Answer, Block, BlockKind, Body, Call, CallForm, CallId, CallResult, Content, Done, Entry, Item, Notice, Part,
-    Reply, Speaker,
+    Reply, Speaker, Stop,
 };
 
 use super::{context, resay};
@@ -11,11 +11,15 @@ use crate::{Context, in_text, in_text::InText};
 /// Told to the model after an interrupt, before the next prompt. Codex 0.171.0 sends such a text as a user message.
 const ABORTED: &str = "<turn_aborted>\nThe user stopped the last turn on purpose. Commands may have been ended halfway or have run in part: look at the present state before you go on.\n</turn_aborted>";
 
+/// Begins what is told of a call that has no like here.
+pub(super) const RETOLD: &str = "Done before with a tool that is not offered any more:";
+
 pub(super) fn say(cx: &Context, new: &[Item]) -> Vec<Entry> {
     let mut entries = Vec::new();
-    let mut context = if cx.said.is_empty() { context::initial(cx) } else { context::changes(cx, new) };
-    if cx.said.is_empty() {
-        entries.append(&mut context);
+    let mut context = Vec::new();
+    match cx.said.is_empty() {
+        true => entries.extend(context::known(cx)),
+        false => context = context::changes(cx, new),
     }
     let mut native = speaks_native(harness_before(cx, new));
     let mut at = 0;
@@ -89,14 +93,34 @@ fn exchange(cx: &Context, reply: &Reply, window: &[Item], native: bool, entries:
     if !found.is_empty() {
         as_native_calls(cx, &mut blocks, &found);
     }
-    let mut told = Vec::new();
+    let (mut told, mut notes) = (Vec::new(), Vec::new());
     if !native {
-        blocks = blocks.into_iter().map(|block| in_our_dialect(cx, block, &called, &mut told)).collect();
+        let retold = |block| in_our_dialect(cx, block, &called, &mut told, &mut notes);
+        blocks = blocks.into_iter().filter_map(retold).collect();
     }
-    blocks.retain(|block| !block.opaque.is_empty() || !is_empty(&block.kind));
-    if blocks.is_empty() {
-        return;
+    blocks.retain(|block| match &block.kind {
+        // Cut off before it was whole: it was never run, and no server wants it back.
+        BlockKind::Call(call) => reply.stop != Stop::Cut || called(&call.id).is_some(),
+        BlockKind::Text(text, _) | BlockKind::Reasoning(text) => !text.is_empty() || !block.opaque.is_empty(),
+        _ => true,
+    });
+    if !blocks.is_empty() {
+        echo(cx, blocks, window, &called, &told, entries);
     }
+    if !notes.is_empty() {
+        entries.push(Entry::User(context::content(cx, vec![notes.join("\n\n")])));
+    }
+}
+
+/// The reply itself and, behind it, the answers to its calls. `told`: answers that were put in our words.
+fn echo<'a>(
+    cx: &Context,
+    blocks: Vec<Block>,
+    window: &[Item],
+    called: &impl Fn(&CallId) -> Option<(&'a [Done], &'a Answer)>,
+    told: &[(CallId, Answer)],
+    entries: &mut Vec<Entry>,
+) {
     let mut results = Vec::new();
     let mut after = Vec::new();
     for block in &blocks {
@@ -122,13 +146,6 @@ fn exchange(cx: &Context, reply: &Reply, window: &[Item], native: bool, entries:
     entries.push(Entry::Results { before: before.collect(), results, after });
 }
 
-fn is_empty(kind: &BlockKind) -> bool {
-    match kind {
-        BlockKind::Text(text, _) | BlockKind::Reasoning(text) => text.is_empty(),
-        _ => false,
-    }
-}
-
 /// Calls that stood in the text are echoed as calls, and their markup leaves the text: so they pair with their answers on
 /// every wire, and the model sees how it is done.
 fn as_native_calls(cx: &Context, blocks: &mut Vec<Block>, calls: &[&Call]) {
@@ -145,29 +162,28 @@ fn as_native_calls(cx: &Context, blocks: &mut Vec<Block>, calls: &[&Call]) {
     blocks.extend(calls.iter().map(|call| Block::call(Call { form: CallForm::Function, ..(*call).clone() })));
 }
 
-/// A block of another dialect: its calls become ours where there is a like, else text.
+/// A block of another dialect: its calls become ours where there is a like. The others are told as text, in the user's
+/// place: in its own, a model would learn to write calls as text.
 fn in_our_dialect<'a>(
     cx: &Context,
     block: Block,
     called: &impl Fn(&CallId) -> Option<(&'a [Done], &'a Answer)>,
     told: &mut Vec<(CallId, Answer)>,
-) -> Block {
-    let BlockKind::Call(call) = &block.kind else { return block };
+    notes: &mut Vec<String>,
+) -> Option<Block> {
+    let BlockKind::Call(call) = &block.kind else { return Some(block) };
     let done = called(&call.id);
-    match done.and_then(|(did, _)| resay::resay(cx, call, did)) {
-        Some((ours, answer)) => {
-            told.push((ours.id.clone(), answer));
-            Block::call(ours)
-        }
-        None => {
-            let answer = done.map_or("(no answer)".to_owned(), |(_, answer)| answer.content.text());
-            Block::text(format!("[Called {} with {}]\n[Answer]\n{answer}", call.name, call.args))
-        }
+    if let Some((ours, answer)) = done.and_then(|(did, _)| resay::resay(cx, call, did)) {
+        told.push((ours.id.clone(), answer));
+        return Some(Block::call(ours));
     }
+    let answer = done.map_or("(none)".to_owned(), |(_, answer)| answer.content.text());
+    notes.push(format!("{RETOLD} {} {}\nIts result:\n{answer}", call.name, call.args));
+    None
 }
 
 /// A prompt: each image as three parts, then what was written.
-fn prompt(cx: &Context, parts: &[Part]) -> Content {
+pub(super) fn prompt(cx: &Context, parts: &[Part]) -> Content {
     let (images, rest): (Vec<&Part>, Vec<&Part>) = parts.iter().partition(|part| matches!(part, Part::Image { .. }));
     if images.is_empty()
         && let Some(texts) = parts.iter().map(|part| part.as_text().map(str::to_owned)).collect::<Option<Vec<String>>>()

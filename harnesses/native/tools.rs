@@ -9,10 +9,9 @@ const PROMPT: &str = include_str!("prompt.md");
 pub(super) fn opening(cx: &Context) -> Opening {
     let prompt = (cx.persona.prompt.as_ref()).or(cx.settings.instructions.as_ref()).or(cx.words.prompt.as_ref());
     let prompt = prompt.map_or(PROMPT.trim_end(), String::as_str);
-    Opening {
-        instructions: vec![(Speaker::Developer, context::content(cx, vec![prompt.to_owned()]))],
-        tools: tools(cx),
-    }
+    // What the developer says stands there too: so it reaches servers that take instructions at the start only.
+    let texts = std::iter::once(context::content(cx, vec![prompt.to_owned()])).chain(context::told(cx));
+    Opening { instructions: texts.map(|text| (Speaker::Developer, text)).collect(), tools: tools(cx) }
 }
 
 /// What the model is offered here and now.

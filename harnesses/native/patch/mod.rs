@@ -196,7 +196,7 @@ fn summary(files: &[File]) -> String {
 fn reported(code: i32, took: Millis, text: &str) -> String {
     let tenths = (took + 50) / 100;
     let seconds =
-        if tenths % 10 == 0 { format!("{}", tenths / 10) } else { format!("{}.{}", tenths / 10, tenths % 10) };
+        if tenths.is_multiple_of(10) { format!("{}", tenths / 10) } else { format!("{}.{}", tenths / 10, tenths % 10) };
     format!("Exit code: {code}\nWall time: {seconds} seconds\nOutput:\n{text}\n")
 }
 
