@@ -1,3 +1,24 @@
-//! `interpreter`: parse the command line and hand over.
+//! `interpreter`: parse the command line and hand over; nothing else.
+mod cli;
+mod commands;
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    // The program is its own sandbox helper; started as such it becomes the jail and never comes back.
+    sandbox::helper_if_asked();
+    match cli::Cli::try_parse() {
+        Ok(cli) => commands::run(cli),
+        Err(error) => {
+            if error.use_stderr() {
+                // A caller that pipes the prompt in must not find the pipe closed before it has written it.
+                exec::drain();
+            }
+            // A reader that went away is no failure of ours.
+            let _ = error.print();
+            ExitCode::from(error.exit_code() as u8)
+        }
+    }
+}

@@ -1,1 +1,12 @@
-//! To be written.
+//! `interpreter exec`: one task without a terminal interface. What a user, script or SDK of `codex exec` observes.
+mod flags;
+mod human;
+mod jsonl;
+mod run;
+mod stdin;
+
+pub use flags::{Exec, ExecFlags, Flags};
+pub use human::{Banner, Human};
+pub use jsonl::JsonLines;
+pub use run::{Around, request, run};
+pub use stdin::drain;

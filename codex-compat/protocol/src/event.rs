@@ -17,6 +17,10 @@ pub enum Event {
     Warning {
         message: String,
     },
+    /// What the user can do about a failure that follows; for people, not for scripts.
+    Hint {
+        message: String,
+    },
     TurnStarted {
         turn: TurnId,
     },

@@ -1,1 +1,35 @@
-//! To be written.
+//! A thread: conversation, turn loop, gate, compaction, resume. Clients reach it by Ops and see it by Events; there is no
+//! other way in.
+mod actor;
+mod calls;
+mod compaction;
+mod facts;
+mod gate;
+mod history;
+mod hub;
+mod limits;
+mod link;
+mod mailbox;
+mod mend;
+mod setup;
+mod show;
+mod start;
+mod thread;
+mod views;
+
+pub use limits::Limits;
+pub use mend::repair;
+pub use show::show_harness;
+pub use start::{Begin, Brief, Local, Start, StartError, Which, start};
+pub use thread::Thread;
+pub use tools::read_image;
+
+/// Milliseconds since the epoch.
+fn now() -> protocol::Millis {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)
+}
+
+/// A number that dialects make their ids from.
+fn tag() -> u64 {
+    uuid::Uuid::new_v4().as_u64_pair().0
+}

@@ -1,0 +1,257 @@
+//! Carrying out the calls of a reply: each is a small program of Actions; every Action passes the gate, is done, and shown.
+use std::{path::PathBuf, time::Instant};
+
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use harnesses::{Flow, Next, Order};
+use protocol::{
+    Action, Answer, Ask, Body, Call, Captured, Decision, Done, Event, Outcome, Refusal, Reply, Run, Session, Status,
+    TurnError, View, ViewKind, World,
+};
+
+use crate::{
+    gate::{Verdict, judge},
+    hub::Open,
+    thread::{Stopped, Thread},
+    views,
+};
+
+/// A call's program ends by itself after a few Actions; one that does not is stopped here.
+const MAX_ACTIONS: usize = 64;
+/// Output of commands kept with an item; the answer made of it is kept whole.
+const KEPT_OUTPUT: usize = 32 * 1024;
+
+impl Thread {
+    /// All calls of a reply, group after group; then the harness says how to go on.
+    pub(crate) async fn carry_out(
+        &self,
+        reply: &Reply,
+        calls: Vec<Call>,
+        order: Order,
+        repaired: u32,
+    ) -> Result<Flow, Stopped> {
+        self.keep_reading(reply, &calls, repaired)?;
+        for group in &order.groups {
+            let chosen = calls.iter().filter(|call| group.contains(&call.id));
+            let mut running: FuturesUnordered<_> = chosen.map(|call| self.run_call(call)).collect();
+            while let Some(result) = running.next().await {
+                result?;
+            }
+            if self.hub.mailbox.stopped() {
+                return Err(Stopped::Interrupted);
+            }
+        }
+        Ok(self.with(|cx| {
+            let start = cx.items.iter().rposition(|item| matches!(item.body, Body::Reply { .. })).unwrap_or(0);
+            self.harness.after(cx, &cx.items[start..])
+        }))
+    }
+
+    /// One call: `next(call, done so far)` until there is an answer.
+    async fn run_call(&self, call: &Call) -> Result<(), TurnError> {
+        let begun = Instant::now();
+        let mut did: Vec<Done> = Vec::new();
+        let answer = loop {
+            let stopped = self.hub.mailbox.stopped();
+            if stopped || matches!(did.last(), Some(Done { outcome: Outcome::Interrupted { .. }, .. })) {
+                let ran = Some(begun.elapsed().as_millis() as u64);
+                break self.with(|cx| self.harness.cut_short(cx, call, &did, ran));
+            }
+            match self.with(|cx| self.harness.next(cx, call, &did)) {
+                Next::Answer(answer) => break answer,
+                Next::Reject { answer, note } => {
+                    self.hub.emit(Event::CallRejected { tool: call.name.clone(), message: note });
+                    break answer;
+                }
+                Next::Do(_) if did.len() >= MAX_ACTIONS => {
+                    break Answer::failed(format!("{} did not come to an end", call.name));
+                }
+                Next::Do(actions) => {
+                    for action in actions {
+                        did.push(self.act(call, action).await);
+                    }
+                }
+            }
+        };
+        let did = did.into_iter().map(kept).collect();
+        self.record(Body::Called { call: call.id.clone(), did, answer }).map(drop)
+    }
+
+    /// One Action: gate, deed, events.
+    async fn act(&self, call: &Call, action: Action) -> Done {
+        let (at, begun) = (crate::now(), Instant::now());
+        let outcome = match judge(&action, &self.settings) {
+            Verdict::Refuse(refusal) => Outcome::Refused(refusal),
+            Verdict::Go => self.perform(call, &action, false).await,
+            Verdict::Ask { outside } => match self.approve(&action, outside).await {
+                Ok(()) => self.perform(call, &action, outside).await,
+                Err(refusal) => Outcome::Refused(refusal),
+            },
+        };
+        Done { action, outcome, took: begun.elapsed().as_millis() as u64, at, tag: crate::tag() }
+    }
+
+    /// Asks the clients. Err: what the model is told instead.
+    async fn approve(&self, action: &Action, outside: bool) -> Result<(), Refusal> {
+        let Some(ask) = self.ask_for(action, outside) else { return Ok(()) };
+        let id = self.hub.approval_id();
+        let answer = self.hub.mailbox.expect(id);
+        self.hub.emit(Event::ApprovalAsked { id, ask });
+        let decision = answer.await.unwrap_or(Decision::Cancel);
+        self.hub.emit(Event::ApprovalDone { id });
+        match decision {
+            Decision::Once | Decision::Session | Decision::Prefix(_) => Ok(()),
+            Decision::No { feedback } => Err(Refusal::User { feedback }),
+            Decision::Cancel => {
+                self.hub.mailbox.stop();
+                Err(Refusal::Cancelled)
+            }
+        }
+    }
+
+    fn ask_for(&self, action: &Action, outside_sandbox: bool) -> Option<Ask> {
+        match action {
+            Action::World(World::Run(run)) => Some(Ask::Command {
+                command: self.command_line(run),
+                cwd: self.run_cwd(run),
+                reason: run.escalate.as_ref().and_then(|e| e.justification.clone()),
+                prefix: run.escalate.as_ref().map(|e| e.prefix.clone()).unwrap_or_default(),
+                outside_sandbox,
+            }),
+            Action::World(World::Change(changes)) => {
+                let changes = views::planned(changes, &self.settings.cwd, |path| path.exists());
+                Some(Ask::Change { changes, reason: None })
+            }
+            _ => None,
+        }
+    }
+
+    async fn perform(&self, call: &Call, action: &Action, outside: bool) -> Outcome {
+        match action {
+            Action::World(World::Run(run)) => self.run_command(call, run, outside).await,
+            Action::World(World::Change(changes)) => self.change(call, changes, outside).await,
+            Action::World(world) => self.world(call, world.clone(), outside, None).await,
+            Action::Session(session) => self.session_action(session).await,
+        }
+    }
+
+    /// Hands an Action to the host, under the thread's sandbox unless it may run outside.
+    async fn world(&self, call: &Call, world: World, outside: bool, key: Option<u64>) -> Outcome {
+        let mut scope = self.scope.call(&call.id).outside(outside).cancelled_by(&self.hub.mailbox.cancel());
+        if let Some(listen) = key.and_then(|key| self.hub.listener(key)) {
+            scope = scope.on_output(listen);
+        }
+        self.host.perform(&scope, world).await
+    }
+
+    /// The command as Codex shows it: the whole argument list, quoted for a shell.
+    fn command_line(&self, run: &Run) -> String {
+        let argv = tools::shell_argv(&run.shell, &run.script);
+        shlex::try_join(argv.iter().map(String::as_str)).unwrap_or_else(|_| argv.join(" "))
+    }
+
+    fn run_cwd(&self, run: &Run) -> PathBuf {
+        run.cwd.as_ref().map_or_else(|| self.settings.cwd.clone(), |cwd| self.settings.cwd.join(cwd))
+    }
+
+    async fn run_command(&self, call: &Call, run: &Run, outside: bool) -> Outcome {
+        let (key, since) = (self.hub.key(), Instant::now());
+        let (command, cwd) = (self.command_line(run), self.run_cwd(run));
+        let started = ViewKind::Command {
+            command: command.clone(),
+            cwd: cwd.clone(),
+            output: String::new(),
+            exit_code: None,
+            status: Status::InProgress,
+            took: 0,
+        };
+        self.hub.emit(Event::ItemStarted(View { key, kind: started }));
+        let outcome = self.world(call, World::Run(run.clone()), outside, Some(key)).await;
+        let took = since.elapsed().as_millis() as u64;
+        match (views::command_end(&command, &cwd, &outcome, took), &outcome) {
+            (Some(kind), _) => self.hub.emit(Event::ItemCompleted(View { key, kind })),
+            (None, Outcome::Ran { task: Some(task), .. }) => {
+                self.hub.leave_open(*task, Open { key, command, cwd, since });
+            }
+            (None, _) => {}
+        }
+        outcome
+    }
+
+    /// A change that is refused or fails before anything is written shows no item, as upstream.
+    async fn change(&self, call: &Call, changes: &[protocol::Change], outside: bool) -> Outcome {
+        let outcome = self.world(call, World::Change(changes.to_vec()), outside, None).await;
+        if let Outcome::Changed(done) = &outcome {
+            let key = self.hub.key();
+            let changes = views::done(done);
+            for (event, status) in [
+                (Event::ItemStarted as fn(View) -> Event, Status::InProgress),
+                (Event::ItemCompleted, Status::Completed),
+            ] {
+                let kind = ViewKind::FileChange { changes: changes.clone(), status };
+                self.hub.emit(event(View { key, kind }));
+            }
+        }
+        outcome
+    }
+
+    async fn session_action(&self, session: &Session) -> Outcome {
+        match session {
+            Session::Plan { steps, explanation } => {
+                self.hub.plan(steps.clone(), explanation.clone());
+                Outcome::Ok
+            }
+            Session::Query { prompt, .. } => match self.link.side(prompt).await {
+                Ok((text, usage)) => Outcome::Queried { text, usage },
+                Err(error) => Outcome::Failed(protocol::Failure::Other(error.message)),
+            },
+            Session::CountTokens(parts) => {
+                let bytes: usize = parts.iter().filter_map(protocol::Part::as_text).map(str::len).sum();
+                Outcome::Counted { tokens: bytes.div_ceil(4) as u64, exact: false }
+            }
+            // No harness of this build offers the others; what is not offered is refused.
+            _ => Outcome::Refused(Refusal::Limit("this session does not offer it".into())),
+        }
+    }
+
+    /// Calls of the newest reply that have no answer (after an interrupt) get one.
+    pub(crate) fn close_open_calls(&self) -> Result<(), TurnError> {
+        let open: Vec<Call> = {
+            let history = self.history.borrow();
+            let step = history.step();
+            let read = step.iter().find_map(|item| match &item.body {
+                Body::Read { calls, dropped, .. } => Some(if *dropped { Vec::new() } else { calls.clone() }),
+                _ => None,
+            });
+            let calls = match (read, step.first().map(|item| &item.body)) {
+                (Some(calls), _) => calls,
+                (None, Some(Body::Reply { reply, .. })) => reply.calls().cloned().collect(),
+                (None, _) => Vec::new(),
+            };
+            let answered = |call: &Call| {
+                step.iter().any(|item| matches!(&item.body, Body::Called { call: id, .. } if *id == call.id))
+            };
+            calls.into_iter().filter(|call| !answered(call)).collect()
+        };
+        for call in open {
+            let answer = self.with(|cx| self.harness.cut_short(cx, &call, &[], None));
+            self.record(Body::Called { call: call.id.clone(), did: Vec::new(), answer })?;
+        }
+        Ok(())
+    }
+}
+
+/// What of a deed is kept with its item: stamps and exits, not whole texts; those stand in the answer.
+fn kept(mut done: Done) -> Done {
+    match &mut done.outcome {
+        Outcome::Ran { output, .. } | Outcome::Interrupted { output: Some(output) } => shrink(output),
+        Outcome::Text { text, .. } => text.clear(),
+        _ => {}
+    }
+    done
+}
+
+fn shrink(output: &mut Captured) {
+    if output.text.len() > KEPT_OUTPUT {
+        *output = output.shrunk(KEPT_OUTPUT);
+    }
+}

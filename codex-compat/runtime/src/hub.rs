@@ -1,0 +1,172 @@
+//! The one ordered stream of events, and what must be remembered to write it: keys of items, open commands, the plan.
+use std::{cell::RefCell, collections::HashMap, path::PathBuf, time::Instant};
+
+use protocol::{BlockKind, Delta, Event, PlanStep, Reply, TaskId, TurnId, View, ViewKind};
+use tokio::sync::mpsc;
+
+use crate::{mailbox::Mailbox, thread::Started};
+
+pub(crate) struct Hub {
+    events: mpsc::UnboundedSender<Event>,
+    pub(crate) mailbox: Mailbox,
+    /// The client shows text and output as it comes.
+    live: bool,
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    next_key: u64,
+    next_approval: u64,
+    last_message: Option<String>,
+    plan: Option<(u64, Vec<PlanStep>)>,
+    tasks: HashMap<TaskId, Open>,
+    turn: Option<TurnId>,
+    started: Option<Instant>,
+    steps: u64,
+    tokens: u64,
+}
+
+/// A command whose item is open.
+#[derive(Debug, Clone)]
+pub(crate) struct Open {
+    pub(crate) key: u64,
+    pub(crate) command: String,
+    pub(crate) cwd: PathBuf,
+    pub(crate) since: Instant,
+}
+
+impl Hub {
+    pub(crate) fn new(events: mpsc::UnboundedSender<Event>, live: bool) -> Hub {
+        Hub { events, mailbox: Mailbox::default(), live, state: RefCell::default() }
+    }
+
+    /// Takes the output of the command with this key. None: nobody wants it as it comes.
+    pub(crate) fn listener(&self, key: u64) -> Option<impl Fn(&str) + Send + Sync + 'static> {
+        let events = self.live.then(|| self.events.clone())?;
+        Some(move |text: &str| drop(events.send(Event::OutputDelta { item: key, text: text.to_owned() })))
+    }
+
+    /// A client that went away is no reason to stop; the client itself decides that.
+    pub(crate) fn emit(&self, event: Event) {
+        let _ = self.events.send(event);
+    }
+
+    /// Pieces of a reply in the making. Clients that show text as it comes get it here.
+    pub(crate) fn deltas(&self, deltas: &[Delta]) {
+        for delta in deltas {
+            if let Delta::Warning(message) = delta {
+                self.emit(Event::Warning { message: message.clone() });
+            }
+        }
+    }
+
+    /// What the user can do about a failure, beside the line that scripts know.
+    pub(crate) fn hint(&self, hint: &str) {
+        if !hint.is_empty() {
+            self.emit(Event::Hint { message: hint.to_owned() });
+        }
+    }
+
+    pub(crate) fn key(&self) -> u64 {
+        let mut state = self.state.borrow_mut();
+        state.next_key += 1;
+        state.next_key
+    }
+
+    pub(crate) fn approval_id(&self) -> u64 {
+        let mut state = self.state.borrow_mut();
+        state.next_approval += 1;
+        state.next_approval
+    }
+
+    pub(crate) fn turn_started(&self, turn: TurnId) {
+        {
+            let mut state = self.state.borrow_mut();
+            state.turn = Some(turn.clone());
+            state.started = Some(Instant::now());
+            state.steps = 0;
+            state.tokens = 0;
+            state.last_message = None;
+        }
+        self.emit(Event::TurnStarted { turn });
+    }
+
+    pub(crate) fn started(&self) -> Started {
+        let state = self.state.borrow();
+        Started { at: state.started.unwrap_or_else(Instant::now), steps: state.steps, tokens: state.tokens }
+    }
+
+    /// A reply's blocks, as items.
+    pub(crate) fn show_reply(&self, reply: &Reply) {
+        {
+            let mut state = self.state.borrow_mut();
+            state.steps += 1;
+            state.tokens += reply.usage.total();
+        }
+        for block in &reply.blocks {
+            let kind = match &block.kind {
+                BlockKind::Text(text, _) => {
+                    self.message(text.clone());
+                    continue;
+                }
+                BlockKind::Reasoning(text) if !text.is_empty() => ViewKind::Reasoning { text: text.clone() },
+                BlockKind::Server { name, show } if name == "web_search" => web_search(show),
+                _ => continue,
+            };
+            self.emit(Event::ItemCompleted(View { key: self.key(), kind }));
+        }
+    }
+
+    pub(crate) fn message(&self, text: String) {
+        if !text.is_empty() {
+            self.state.borrow_mut().last_message = Some(text.clone());
+        }
+        self.emit(Event::ItemCompleted(View { key: self.key(), kind: ViewKind::Message { text } }));
+    }
+
+    /// The last words of this turn that were not empty.
+    pub(crate) fn last_message(&self) -> Option<String> {
+        self.state.borrow().last_message.clone()
+    }
+
+    /// The plan's item: started once, updated at each change, completed when the turn ends.
+    pub(crate) fn plan(&self, steps: Vec<PlanStep>, explanation: Option<String>) {
+        let known = self.state.borrow().plan.as_ref().map(|(key, _)| *key);
+        let key = known.unwrap_or_else(|| self.key());
+        self.state.borrow_mut().plan = Some((key, steps.clone()));
+        let view = View { key, kind: ViewKind::Todo { steps, explanation } };
+        let event = if known.is_some() { Event::ItemUpdated(view) } else { Event::ItemStarted(view) };
+        self.emit(event);
+    }
+
+    pub(crate) fn close_plan(&self) {
+        let plan = self.state.borrow_mut().plan.take();
+        if let Some((key, steps)) = plan {
+            let view = View { key, kind: ViewKind::Todo { steps, explanation: None } };
+            self.emit(Event::ItemCompleted(view));
+        }
+    }
+
+    /// A command goes on in the background; its item is completed when it ends.
+    pub(crate) fn leave_open(&self, task: TaskId, open: Open) {
+        self.state.borrow_mut().tasks.insert(task, open);
+    }
+
+    pub(crate) fn take_open(&self, task: TaskId) -> Option<Open> {
+        self.state.borrow_mut().tasks.remove(&task)
+    }
+}
+
+fn web_search(show: &protocol::Raw) -> ViewKind {
+    let value = show.value();
+    let text = |key: &str| value.get(key).and_then(|v| v.as_str()).unwrap_or_default().to_owned();
+    let action = value.get("action").cloned().unwrap_or_default();
+    let part = |key: &str| action.get(key).and_then(|v| v.as_str()).unwrap_or_default().to_owned();
+    let query = match part("type").as_str() {
+        "open_page" => part("url"),
+        "find_in_page" => format!("'{}' in {}", part("pattern"), part("url")),
+        _ => part("query"),
+    };
+    ViewKind::WebSearch { id: text("id"), query, action: protocol::Raw::of(&action) }
+}

@@ -1,0 +1,273 @@
+//! From config to the pieces that a thread is made of: provider, model, harness, settings, environment of commands.
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    net::{SocketAddr, TcpStream},
+    path::Path,
+    time::Duration,
+};
+
+use config::{Config, Loaded};
+use protocol::{ModelInfo, Settings, WireId};
+use providers::{Provider, ProviderConfig, Registry, Sources};
+
+use crate::{Local, Start, StartError};
+
+/// The local servers that `--oss` knows, their default ports, and the model upstream takes when none is named.
+const LOCAL: [(&str, u16, &str); 2] = [("ollama", 11434, "gpt-oss:20b"), ("lmstudio", 1234, "openai/gpt-oss-20b")];
+/// What the hosted built-in providers are asked for when nobody named a model.
+const DEFAULT_MODELS: [(&str, &str); 2] = [("openai", "gpt-5.5"), ("anthropic", "claude-sonnet-4-5")];
+
+/// Everything a request goes through.
+pub(crate) struct Target {
+    pub(crate) provider: Provider,
+    pub(crate) model: ModelInfo,
+    pub(crate) harness: &'static dyn harnesses::Harness,
+}
+
+/// Chooses provider, model and harness: flags and config first, then what the resumed session had.
+pub(crate) fn target(start: &Start, recorded: Option<&Settings>) -> Result<Target, StartError> {
+    let config = &start.loaded.config;
+    let local = start.local.as_ref().map(|local| local_provider(local, config)).transpose()?;
+    let named = config.model_provider.clone();
+    let id = local
+        .map(str::to_owned)
+        .or(named)
+        .or_else(|| recorded.map(|r| r.provider.clone()))
+        .unwrap_or_else(|| "openai".to_owned());
+    let mut provider =
+        registry(&start.loaded).provider(&id).map_err(|error| StartError::new(format!("Error: {error}")))?;
+    if start.chat_completions {
+        provider.wire = WireId::Chat;
+    }
+    let same_provider = recorded.filter(|r| r.provider == id);
+    let defaults = LOCAL.iter().map(|(provider, _, model)| (*provider, *model)).chain(DEFAULT_MODELS);
+    let default = || defaults.into_iter().find(|(provider, _)| *provider == id).map(|(_, model)| model.to_owned());
+    let model =
+        config.model.clone().or_else(|| same_provider.map(|r| r.model.clone())).or_else(default).ok_or_else(|| {
+            StartError::new(format!(
+                "Error: no model is set for provider `{id}`. Use -m MODEL, or `model = \"...\"` in config.toml."
+            ))
+        })?;
+    let harness = match &config.harness {
+        Some(id) => harnesses::find(id).ok_or_else(|| unknown_harness(id))?,
+        None => {
+            match recorded.filter(|r| r.provider == id && r.model == model).and_then(|r| harnesses::find(&r.harness)) {
+                Some(harness) => harness,
+                None => {
+                    let id = harnesses::default_for(&id, &provider.base_url, &model, provider.wire);
+                    harnesses::find(id).ok_or_else(|| unknown_harness(id))?
+                }
+            }
+        }
+    };
+    let over = providers::ModelOverrides {
+        context_window: config.model_context_window,
+        auto_compact_token_limit: config.model_auto_compact_token_limit,
+        max_output_tokens: config.model_max_output_tokens,
+    };
+    let model = providers::model_info(&provider, &model, &over);
+    Ok(Target { provider, model, harness })
+}
+
+fn unknown_harness(id: &str) -> StartError {
+    let known: Vec<&str> = harnesses::all().iter().map(|h| h.id()).collect();
+    StartError::new(format!("Error: no harness `{id}`. Known: {}.", known.join(", ")))
+}
+
+/// `--local-provider`, `oss_provider`, or the server that answers.
+fn local_provider(local: &Local, config: &Config) -> Result<&'static str, StartError> {
+    let named = local.provider.as_deref().or(config.oss_provider.as_deref());
+    if let Some(name) = named {
+        let known = LOCAL.iter().find(|(id, ..)| *id == name).map(|(id, ..)| *id);
+        return known
+            .ok_or_else(|| StartError::new(format!("Error: no local provider `{name}`. Known: ollama, lmstudio.")));
+    }
+    // An address in the environment is meant for the first of them.
+    let addressed =
+        ["OLLAMA_HOST", "CODEX_OSS_BASE_URL", "CODEX_OSS_PORT"].iter().any(|v| std::env::var_os(v).is_some());
+    let answers = |port: u16| {
+        TcpStream::connect_timeout(&SocketAddr::from(([127, 0, 0, 1], port)), Duration::from_millis(300)).is_ok()
+    };
+    LOCAL.iter().find(|(_, port, _)| addressed || answers(*port)).map(|(id, ..)| *id).ok_or_else(|| {
+        StartError::new(
+            "Error: no local server answers on ports 11434 (Ollama) and 1234 (LM Studio). Start one (`ollama serve`, \
+                 or LM Studio's server), or name it with --local-provider.",
+        )
+    })
+}
+
+/// All providers of the config, with keys from environment and auth.json.
+pub(crate) fn registry(loaded: &Loaded) -> Registry {
+    let mut sources = Sources::from_env();
+    // Every client of today is one that Codex's SDKs start, or stands beside it.
+    sources.codex_api_key = true;
+    sources.openai_base_url = loaded.config.openai_base_url.clone();
+    let home = &loaded.home;
+    for file in [home.codex_auth_file(), Some(home.auth_file())].into_iter().flatten() {
+        if let Ok(text) = std::fs::read_to_string(file) {
+            sources.read_auth_json(&text);
+        }
+    }
+    let configs = loaded.config.model_providers.iter().map(|(id, p)| (id.clone(), provider_config(p))).collect();
+    Registry::new(configs, sources)
+}
+
+fn provider_config(p: &config::schema::ModelProvider) -> ProviderConfig {
+    let secret = |text: &str| providers::Secret::new(text);
+    let secrets = |map: &BTreeMap<String, String>| map.iter().map(|(k, v)| (k.clone(), secret(v))).collect();
+    ProviderConfig {
+        name: p.name.clone(),
+        base_url: p.base_url.clone(),
+        wire_api: p.wire_api,
+        env_key: p.env_key.clone(),
+        env_key_instructions: p.env_key_instructions.clone(),
+        experimental_bearer_token: p.experimental_bearer_token.as_ref().map(|token| secret(token.reveal())),
+        auth: p.auth.as_ref().map(|auth| providers::TokenSource {
+            command: auth.command.clone(),
+            args: auth.args.clone(),
+            cwd: auth.cwd.clone(),
+            timeout_ms: *auth.timeout_ms,
+            refresh_interval_ms: *auth.refresh_interval_ms,
+        }),
+        aws: p.aws.as_ref().map(|aws| providers::Aws { profile: aws.profile.clone(), region: aws.region.clone() }),
+        requires_openai_auth: *p.requires_openai_auth,
+        http_headers: secrets(&p.http_headers),
+        env_http_headers: p.env_http_headers.clone(),
+        query_params: secrets(&p.query_params),
+        request_max_retries: p.request_max_retries,
+        stream_max_retries: p.stream_max_retries,
+        stream_idle_timeout_ms: p.stream_idle_timeout_ms,
+        websocket_connect_timeout_ms: p.websocket_connect_timeout_ms,
+        supports_websockets: *p.supports_websockets,
+        supports_standalone_web_search: *p.supports_standalone_web_search,
+    }
+}
+
+/// What is in force in the thread from here on.
+pub(crate) fn settings(start: &Start, target: &Target) -> Result<Settings, StartError> {
+    let config = &start.loaded.config;
+    let read = |path: &Option<config::schema::ConfigPath>, key: &str| -> Result<Option<String>, StartError> {
+        let Some(path) = path else { return Ok(None) };
+        std::fs::read_to_string(&path.0)
+            .map(Some)
+            .map_err(|why| StartError::new(format!("Error: {key}: cannot read {}: {why}", path.0.display())))
+    };
+    let mut sandbox = config::effective_sandbox(config, start.loaded.trusted());
+    sandbox.writable_roots.extend(start.add_dirs.iter().map(|dir| start.cwd.join(dir)));
+    let compact = read(&config.experimental_compact_prompt_file, "experimental_compact_prompt_file")?;
+    Ok(Settings {
+        provider: target.provider.id.clone(),
+        model: target.model.slug.clone(),
+        wire: target.provider.wire,
+        harness: target.harness.id().to_owned(),
+        cwd: start.cwd.clone(),
+        sandbox,
+        approval: start.approval.unwrap_or_else(|| config::effective_approval(config)),
+        mode: Default::default(),
+        effort: config.model_reasoning_effort.clone(),
+        summary: config.model_reasoning_summary.map(|s| s.as_str().to_owned()),
+        verbosity: config.model_verbosity.map(|v| v.as_str().to_owned()),
+        instructions: read(&config.model_instructions_file, "model_instructions_file")?,
+        developer_instructions: config.developer_instructions.clone(),
+        compact_prompt: config.compact_prompt.clone().or(compact),
+        output_schema: start.output_schema.clone(),
+        output_limit: config.tool_output_token_limit,
+        max_output: config.model_max_output_tokens,
+        features: features(config),
+    })
+}
+
+/// Switches by their config names; what is not here is at its default.
+fn features(config: &Config) -> BTreeMap<String, bool> {
+    let mut features: BTreeMap<String, bool> = config.features.iter().map(|(name, on)| (name.clone(), on.0)).collect();
+    let named = [
+        ("tools.update_plan", config.tools.update_plan.enabled.unwrap_or(false)),
+        ("allow_login_shell", config.allow_login_shell.0),
+        ("include_permissions_instructions", config.include_permissions_instructions.0),
+        ("include_environment_context", config.include_environment_context.0),
+        ("harness_guidance", config.harness_guidance.0),
+        ("skills.include_instructions", config.skills.include_instructions.unwrap_or(true)),
+    ];
+    features.extend(named.into_iter().map(|(name, on)| (name.to_owned(), on)));
+    features
+}
+
+/// The environment of commands: what the policy lets through, and what upstream adds.
+pub(crate) fn environment(loaded: &Loaded, network: bool, thread: &str, version: &str) -> Vec<(OsString, OsString)> {
+    let mut env = config::child_environment(std::env::vars_os(), &loaded.config.shell_environment_policy);
+    let quiet = [
+        ("NO_COLOR", "1"),
+        ("TERM", "dumb"),
+        ("COLORTERM", ""),
+        ("PAGER", "cat"),
+        ("GIT_PAGER", "cat"),
+        ("GH_PAGER", "cat"),
+        ("LANG", "C.UTF-8"),
+        ("LC_ALL", "C.UTF-8"),
+        ("LC_CTYPE", "C.UTF-8"),
+        ("AI_AGENT", "interpreter"),
+        ("CODEX_CI", "1"),
+        ("CODEX_SESSION_ID", thread),
+        ("CODEX_THREAD_ID", thread),
+        ("CODEX_VERSION", version),
+        ("CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS", "1"),
+    ];
+    env.extend(quiet.into_iter().map(|(k, v)| (k.into(), v.into())));
+    let mut env: Vec<(OsString, OsString)> = env.into_iter().collect();
+    if !network {
+        let more = sandbox::network_off_env(&env);
+        env.extend(more);
+    }
+    env
+}
+
+/// The line that names the sandbox in the head of a run.
+pub(crate) fn sandbox_line(settings: &Settings) -> String {
+    use protocol::SandboxMode::*;
+    let policy = &settings.sandbox;
+    match policy.mode {
+        ReadOnly | DangerFullAccess => policy.mode.as_str().to_owned(),
+        WorkspaceWrite => {
+            let mut roots = vec!["workdir".to_owned()];
+            if !policy.exclude_slash_tmp {
+                roots.push("/tmp".into());
+            }
+            if !policy.exclude_tmpdir {
+                roots.push("$TMPDIR".into());
+            }
+            roots.extend(policy.writable_roots.iter().map(|root| root.display().to_string()));
+            let network = if policy.network { " (network access enabled)" } else { "" };
+            format!("{} [{}]{network}", policy.mode.as_str(), roots.join(", "))
+        }
+    }
+}
+
+/// Commit, branch and address of the repository, for the session's first line. Reads files only; runs nothing.
+pub(crate) fn git_meta(root: &Path) -> Option<sessions::Git> {
+    let dot_git = root.join(".git");
+    let folder = if dot_git.is_dir() {
+        dot_git
+    } else {
+        let text = std::fs::read_to_string(&dot_git).ok()?;
+        root.join(text.strip_prefix("gitdir:")?.trim())
+    };
+    let common = match std::fs::read_to_string(folder.join("commondir")) {
+        Ok(text) => folder.join(text.trim()),
+        Err(_) => folder.clone(),
+    };
+    let head = std::fs::read_to_string(folder.join("HEAD")).ok()?;
+    let Some(name) = head.trim().strip_prefix("ref: ") else {
+        return Some(sessions::Git { commit_hash: Some(head.trim().to_owned()), ..Default::default() });
+    };
+    let loose = [&folder, &common].into_iter().find_map(|dir| std::fs::read_to_string(dir.join(name)).ok());
+    let packed = || {
+        let packed = std::fs::read_to_string(common.join("packed-refs")).ok()?;
+        packed.lines().find_map(|line| line.strip_suffix(name)).map(|hash| hash.trim().to_owned())
+    };
+    Some(sessions::Git {
+        commit_hash: loose.map(|hash| hash.trim().to_owned()).or_else(packed),
+        branch: name.strip_prefix("refs/heads/").map(str::to_owned),
+        repository_url: None,
+    })
+}

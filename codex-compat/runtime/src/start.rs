@@ -1,0 +1,235 @@
+//! Beginning, resuming and forking a thread.
+use std::{cell::RefCell, path::PathBuf};
+
+use config::Loaded;
+use harnesses::{Doc, Persona, Words};
+use protocol::{ApprovalPolicy, Body, Event, Raw, Settings, ThreadId};
+use sessions::{Filter, Meta, Session, Store};
+use tokio::sync::mpsc;
+
+use crate::{history::History, hub::Hub, limits::Limits, link::Link, setup, thread::Thread};
+
+/// What a client asks for.
+pub struct Start {
+    pub loaded: Loaded,
+    /// Absolute, existing.
+    pub cwd: PathBuf,
+    pub begin: Begin,
+    /// None: as the config has it.
+    pub approval: Option<ApprovalPolicy>,
+    pub ephemeral: bool,
+    pub output_schema: Option<Raw>,
+    pub add_dirs: Vec<PathBuf>,
+    pub chat_completions: bool,
+    /// `--oss`.
+    pub local: Option<Local>,
+    pub limits: Limits,
+    /// Tell text and output as they come.
+    pub live: bool,
+    /// `exec`, `cli`, ...: which of our faces it is.
+    pub source: String,
+    pub thread_source: Option<String>,
+    pub originator: String,
+    pub version: String,
+}
+
+impl Start {
+    pub fn new(loaded: Loaded, cwd: PathBuf) -> Start {
+        Start {
+            loaded,
+            cwd,
+            begin: Begin::New,
+            approval: None,
+            ephemeral: false,
+            output_schema: None,
+            add_dirs: Vec::new(),
+            chat_completions: false,
+            local: None,
+            limits: Limits::default(),
+            live: false,
+            source: String::new(),
+            thread_source: None,
+            originator: String::new(),
+            version: String::new(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Begin {
+    New,
+    Resume(Which),
+    Fork(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// By id or name.
+    Named(String),
+    /// The newest: of this folder, or of any.
+    Last { anywhere: bool },
+}
+
+/// `--oss`, with what `--local-provider` names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Local {
+    pub provider: Option<String>,
+}
+
+/// One line for the user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct StartError(pub String);
+
+impl StartError {
+    pub(crate) fn new(message: impl Into<String>) -> StartError {
+        StartError(message.into())
+    }
+}
+
+impl From<sessions::Error> for StartError {
+    fn from(error: sessions::Error) -> StartError {
+        StartError(format!("Error: {error}"))
+    }
+}
+
+/// What the head of a run shows.
+#[derive(Debug, Clone)]
+pub struct Brief {
+    pub thread: ThreadId,
+    pub settings: Settings,
+    /// Sandbox and writable places on one line.
+    pub sandbox: String,
+}
+
+/// Makes the thread ready; nothing is sent yet.
+pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result<Thread, StartError> {
+    let store = Store::new(&start.loaded.home.dir);
+    let (session, past) = open(&start, &store)?;
+    let recorded = past.as_ref().and_then(|past| past.settings.clone());
+    let target = setup::target(&start, recorded.as_ref())?;
+    let settings = setup::settings(&start, &target)?;
+    let (mut warnings, asides) = warnings(&start, &target, recorded.as_ref());
+
+    let docs = config::discover(&start.loaded.home, &start.loaded.config, &start.loaded.project);
+    warnings.extend(docs.warnings.iter().map(ToString::to_string));
+    let docs = docs.docs.into_iter().map(|doc| Doc {
+        path: doc.path.display().to_string(),
+        project: doc.scope == config::DocScope::Project,
+        text: doc.text,
+    });
+
+    let id = session.id().clone();
+    // Of an ephemeral thread nothing is kept; what it saves lies among the temporary files.
+    let folder = session.folder().unwrap_or_else(|| std::env::temp_dir().join(format!("interpreter-{id}")));
+    let env = setup::environment(&start.loaded, settings.sandbox.network, id.as_str(), &start.version);
+    let scope = tools::Scope::new(&settings, env, folder, &start.loaded.home.dir)
+        .map_err(|error| StartError::new(format!("Error: {error}")))?;
+    let link = Link::new(target.provider, target.model, &start.originator, &start.version, &id);
+
+    let same = recorded.as_ref() == Some(&settings);
+    let history = History::starting_at(session.next());
+    let mut thread = Thread {
+        id,
+        turn: RefCell::default(),
+        settings,
+        harness: target.harness,
+        link,
+        persona: Persona::default(),
+        docs: docs.collect(),
+        skills: Vec::new(),
+        words: Words::default(),
+        extra_tools: Vec::new(),
+        history: RefCell::new(history),
+        session: RefCell::new(session),
+        host: tools::Local::new(),
+        scope,
+        hub: Hub::new(events, start.live),
+        tally: RefCell::default(),
+        limits: start.limits,
+        once: RefCell::default(),
+        warnings,
+        asides,
+        resumed: recorded.is_some(),
+    };
+    if let Some(past) = past {
+        let damage = thread.take_up(past)?;
+        thread.warnings.extend(damage);
+    }
+    if !same {
+        thread
+            .record(Body::Settings(Box::new(thread.settings.clone())))
+            .map_err(|e| StartError(format!("Error: {}", e.message)))?;
+    }
+    Ok(thread)
+}
+
+/// The session to write to, and the past that it continues.
+fn open(start: &Start, store: &Store) -> Result<(Session, Option<sessions::Loaded>), StartError> {
+    let meta = || Meta {
+        cwd: start.cwd.clone(),
+        originator: start.originator.clone(),
+        cli_version: start.version.clone(),
+        source: start.source.clone(),
+        thread_source: start.thread_source.clone().or_else(|| Some("user".into())),
+        model_provider: start.loaded.config.model_provider.clone().unwrap_or_else(|| "openai".into()),
+        git: start.loaded.project.git_root.as_deref().and_then(setup::git_meta),
+        parent_thread_id: None,
+    };
+    let new = || -> Result<_, StartError> {
+        let session = if start.ephemeral { store.ephemeral() } else { store.create(meta())? };
+        Ok((session, None))
+    };
+    let resume = |id: &ThreadId| -> Result<_, StartError> {
+        if start.ephemeral {
+            let past = store.read(id)?;
+            return Ok((Session::ephemeral(id.clone(), past.next), Some(past)));
+        }
+        let (session, past) = store.open(id)?;
+        Ok((session, Some(past)))
+    };
+    match &start.begin {
+        Begin::New => new(),
+        // Upstream starts a new session where the name or the folder knows none.
+        Begin::Resume(Which::Named(name)) => match store.find(name)? {
+            Some(id) => resume(&id),
+            None => new(),
+        },
+        Begin::Resume(Which::Last { anywhere }) => {
+            let cwd = (!anywhere).then(|| start.cwd.clone());
+            match store.latest(&Filter { cwd, ..Filter::default() })? {
+                Some(id) => resume(&id),
+                None => new(),
+            }
+        }
+        Begin::Fork(name) => {
+            let id = store.find(name)?.ok_or_else(|| {
+                StartError::new(format!("Error: no session `{name}`. `exec resume` takes an id or a name."))
+            })?;
+            let (session, past) = store.fork(&id, None, meta())?;
+            Ok((session, Some(past)))
+        }
+    }
+}
+
+/// Warnings for every client, and those for people only.
+fn warnings(start: &Start, target: &setup::Target, recorded: Option<&Settings>) -> (Vec<String>, Vec<String>) {
+    // That an untrusted project's file is not used is for people, not for scripts; upstream says it on stderr only.
+    let (aside, shown): (Vec<_>, Vec<_>) =
+        start.loaded.warnings.iter().partition(|w| w.kind == config::WarningKind::UntrustedProject);
+    let asides = aside.iter().map(ToString::to_string).collect();
+    let mut warnings: Vec<String> = shown.iter().map(ToString::to_string).collect();
+    if !target.model.known {
+        warnings.push(format!(
+            "Model metadata for `{}` not found. Defaulting to fallback metadata; this can degrade performance and cause issues.",
+            target.model.slug
+        ));
+    }
+    if let Some(recorded) = recorded.filter(|r| r.model != target.model.slug) {
+        warnings.push(format!(
+            "This session was recorded with model `{}` but is resuming with `{}`. The earlier reasoning of `{}` cannot be sent back.",
+            recorded.model, target.model.slug, recorded.model
+        ));
+    }
+    (warnings, asides)
+}

@@ -1,0 +1,302 @@
+//! A conversation, and the loop that is a turn: look, say, ask, read, do, until the model is done.
+use std::{cell::RefCell, time::Instant};
+
+use harnesses::{Context, Doc, End, Flow, Harness, Moment, Persona, Reading, SkillInfo, Words};
+use protocol::{
+    Body, CallForm, Entry, Event, Item, ItemId, ModelInfo, Notice, Origin, Part, Reply, Settings, ThreadId, Tool, Tune,
+    TurnCause, TurnError, TurnId, Usage,
+};
+
+use crate::{history::History, hub::Hub, limits::Limits, link::Link};
+
+/// Everything that a conversation needs to go on. Fields that change stand in cells: calls of one reply run side by side.
+pub struct Thread {
+    pub(crate) id: ThreadId,
+    pub(crate) turn: RefCell<TurnId>,
+    pub(crate) settings: Settings,
+    pub(crate) harness: &'static dyn Harness,
+    pub(crate) link: Link,
+    pub(crate) persona: Persona,
+    pub(crate) docs: Vec<Doc>,
+    pub(crate) skills: Vec<SkillInfo>,
+    pub(crate) words: Words,
+    pub(crate) extra_tools: Vec<Tool>,
+    pub(crate) history: RefCell<History>,
+    pub(crate) session: RefCell<sessions::Session>,
+    pub(crate) host: tools::Local,
+    pub(crate) scope: tools::Scope,
+    pub(crate) hub: Hub,
+    pub(crate) tally: RefCell<Tally>,
+    pub(crate) limits: Limits,
+    /// What a harness wants said once more, or in another tune, in the next request only.
+    pub(crate) once: RefCell<Once>,
+    /// For the user, at the start.
+    pub(crate) warnings: Vec<String>,
+    /// The same, for people only.
+    pub(crate) asides: Vec<String>,
+    pub(crate) resumed: bool,
+}
+
+/// Tokens of the thread, and how often room was made without effect.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Tally {
+    pub(crate) total: Usage,
+    pub(crate) last: Usage,
+    pub(crate) squeezed: u32,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Once {
+    said: Vec<Entry>,
+    tune: Option<Tune>,
+    tries: u32,
+}
+
+/// A harness asks again after a reply that it cannot read at most this often in a row; its own bound is lower.
+const MAX_TRIES: u32 = 20;
+
+/// How a turn ended, when it did not fail.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Ended {
+    Done(Option<String>),
+    Interrupted,
+}
+
+impl Thread {
+    /// One turn, from the user's words until the agent stops.
+    async fn work(&self) -> Result<End, Stopped> {
+        loop {
+            self.limits.check(&self.tally.borrow(), self.hub.started())?;
+            self.make_room().await?;
+            let reply = match self.ask().await {
+                Err(Stopped::Failed(error)) if self.can_shrink(&error) => {
+                    self.compact(None).await?;
+                    continue;
+                }
+                reply => reply?,
+            };
+            let flow = match self.with(|cx| self.harness.read(cx, &reply)) {
+                Reading::Calls { calls, order, repaired } => self.carry_out(&reply, calls, order, repaired).await?,
+                Reading::Again { drop_reply, say, keep, tune } => self.again(drop_reply, say, keep, tune)?,
+                Reading::Stop(end) => Flow::End(end),
+            };
+            match (flow, self.hub.mailbox.take_queued()) {
+                (Flow::End(end), None) => return Ok(end),
+                (Flow::Say(parts), None) => self.record(Body::User { origin: Origin::Harness, parts })?,
+                (_, Some(parts)) => self.record(Body::User { origin: Origin::User, parts })?,
+                (Flow::Step, None) => continue,
+            };
+        }
+    }
+
+    /// Starts a turn with `parts` and tells the clients how it ended.
+    pub(crate) async fn run_turn(&self, parts: Vec<Part>) -> Result<Ended, TurnError> {
+        self.hub.mailbox.reset();
+        let turn = TurnId(uuid::Uuid::now_v7().to_string());
+        *self.turn.borrow_mut() = turn.clone();
+        self.hub.turn_started(turn.clone());
+        let begun = self.record(Body::User { origin: Origin::User, parts });
+        let ended = match begun {
+            Ok(_) => self.work().await,
+            Err(error) => Err(error.into()),
+        };
+        self.hub.close_plan();
+        let total = self.tally.borrow().total;
+        match ended {
+            Ok(End::GaveUp(message)) => {
+                let error = TurnError { message, cause: TurnCause::Limit("harness".into()) };
+                self.failed(turn, error, total)
+            }
+            Ok(end) => {
+                if let End::Submitted(text) = &end {
+                    self.hub.message(text.clone());
+                }
+                let last_message = self.hub.last_message();
+                self.record(Body::Notice(Notice::TurnEnded))?;
+                self.hub.emit(Event::TurnCompleted { turn, total, last_message: last_message.clone() });
+                Ok(Ended::Done(last_message))
+            }
+            Err(Stopped::Interrupted) => {
+                self.close_open_calls()?;
+                self.record(Body::Notice(Notice::Interrupted))?;
+                self.hub.emit(Event::TurnInterrupted { turn });
+                Ok(Ended::Interrupted)
+            }
+            Err(Stopped::Failed(error)) => self.failed(turn, error, total),
+        }
+    }
+
+    fn failed(&self, turn: TurnId, error: TurnError, total: Usage) -> Result<Ended, TurnError> {
+        // The failure that is reported may be that of the session file itself; it must not hide the first one.
+        let _ = self.close_open_calls();
+        let _ = self.record(Body::Notice(Notice::TurnFailed { message: error.message.clone() }));
+        self.hub.emit(Event::TurnFailed { turn, error: error.clone(), total });
+        Err(error)
+    }
+
+    /// One request and its reply: facts are looked up, new items put into words, the reply stored and shown.
+    pub(crate) async fn ask(&self) -> Result<Reply, Stopped> {
+        self.look(self.moment()).await?;
+        self.say()?;
+        let once = self.once.take();
+        let tune = once.tune.unwrap_or_else(|| self.with(|cx| self.harness.tune(cx)));
+        let view = self.with(|cx| self.harness.view(cx));
+        let (wire, fit) = (self.link.wire, &self.link.fit);
+        let body = {
+            let history = self.history.borrow();
+            match view {
+                Some(entries) => history.request_of(&entries, &tune, wire, fit),
+                None => history.request(&history.opening, &once.said, &tune, wire, fit),
+            }
+        };
+        self.once.borrow_mut().tries = once.tries;
+        let cancel = self.hub.mailbox.cancel();
+        let asked = self.link.ask(body, &tune, &self.hub);
+        let outcome = tokio::select! {
+            outcome = asked => outcome,
+            () = cancel.cancelled() => {
+                if let Some(reply) = self.link.partial() {
+                    self.take_in(reply)?;
+                }
+                return Err(Stopped::Interrupted);
+            }
+        };
+        let reply = outcome?;
+        self.take_in(reply.clone())?;
+        Ok(reply)
+    }
+
+    fn moment(&self) -> Moment {
+        let history = self.history.borrow();
+        let from_user = |item: &Item| matches!(item.body, Body::User { origin: Origin::User, .. });
+        match history.said.is_empty() {
+            true => Moment::Opening,
+            false if history.items[history.unsaid..].iter().any(from_user) => Moment::Turn,
+            false => Moment::Step,
+        }
+    }
+
+    /// Stores a reply, counts its tokens, shows what it says.
+    fn take_in(&self, reply: Reply) -> Result<(), TurnError> {
+        let total = {
+            let mut tally = self.tally.borrow_mut();
+            tally.last = reply.usage;
+            tally.total += reply.usage;
+            if reply.usage.total() <= self.link.model.compact_at {
+                tally.squeezed = 0;
+            }
+            tally.total
+        };
+        let last = reply.usage;
+        self.record(Body::Reply { reply: reply.clone(), total })?;
+        self.hub.show_reply(&reply);
+        self.hub.emit(Event::Tokens { last, total, window: self.link.model.context_window });
+        Ok(())
+    }
+
+    /// New items become entries; they are frozen, and stored as they will always be sent.
+    fn say(&self) -> Result<(), TurnError> {
+        let opening = self.history.borrow().said.is_empty().then(|| self.with(|cx| self.harness.open(cx)));
+        let entries = self.with(|cx| self.harness.say(cx, &cx.items[self.history.borrow().unsaid..]));
+        if let Some(opening) = &opening {
+            self.history.borrow_mut().begin(opening.clone());
+        }
+        if entries.is_empty() && opening.is_none() {
+            return Ok(());
+        }
+        self.record_said(opening, entries)
+    }
+
+    pub(crate) fn record_said(&self, opening: Option<protocol::Opening>, entries: Vec<Entry>) -> Result<(), TurnError> {
+        let dialect = self.harness.id().to_owned();
+        self.record(Body::Said { dialect, source: self.link.fit.source.clone(), opening, entries: entries.clone() })?;
+        self.history.borrow_mut().say(entries, self.link.wire, &self.link.fit);
+        Ok(())
+    }
+
+    /// A reply that was not taken, or a second question before the turn goes on.
+    fn again(&self, drop_reply: bool, say: Vec<Entry>, keep: bool, tune: Option<Box<Tune>>) -> Result<Flow, Stopped> {
+        self.record(Body::Read { calls: Vec::new(), dropped: drop_reply, repaired: 0 })?;
+        let tries = self.once.borrow().tries + 1;
+        if tries > MAX_TRIES {
+            return Err(TurnError {
+                message: format!("{} replies in a row could not be read", MAX_TRIES),
+                cause: TurnCause::Limit("replies".into()),
+            }
+            .into());
+        }
+        let mut once = Once { said: Vec::new(), tune: tune.map(|t| *t), tries };
+        if keep {
+            self.say()?;
+            self.record_said(None, say)?;
+        } else {
+            once.said = say;
+        }
+        *self.once.borrow_mut() = once;
+        Ok(Flow::Step)
+    }
+
+    /// A reply of calls: its reading is kept where it says more than the reply itself.
+    pub(crate) fn keep_reading(&self, reply: &Reply, calls: &[protocol::Call], repaired: u32) -> Result<(), TurnError> {
+        self.once.borrow_mut().tries = 0;
+        let native = reply.calls().eq(calls.iter()) && calls.iter().all(|c| c.form != CallForm::InText);
+        if native && repaired == 0 {
+            return Ok(());
+        }
+        self.record(Body::Read { calls: calls.to_vec(), dropped: false, repaired }).map(drop)
+    }
+
+    /// Appends to history and file.
+    pub(crate) fn record(&self, body: Body) -> Result<ItemId, TurnError> {
+        let item =
+            Item { id: ItemId(self.history.borrow().next), turn: self.turn.borrow().clone(), at: crate::now(), body };
+        let id = item.id;
+        self.session
+            .borrow_mut()
+            .append(std::slice::from_ref(&item))
+            .map_err(|error| TurnError { message: error.to_string(), cause: TurnCause::Internal })?;
+        self.history.borrow_mut().push(item);
+        Ok(id)
+    }
+
+    /// Runs `f` with what a harness may see. Never held across an await.
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&Context) -> R) -> R {
+        let (history, turn) = (self.history.borrow(), self.turn.borrow());
+        let model: &ModelInfo = &self.link.model;
+        f(&history.context(Context {
+            thread: &self.id,
+            turn: &turn,
+            model,
+            caps: &self.link.fit.caps,
+            source: &self.link.fit.source,
+            settings: &self.settings,
+            items: &[],
+            said: &[],
+            persona: &self.persona,
+            docs: &self.docs,
+            skills: &self.skills,
+            extra_tools: &self.extra_tools,
+            words: &self.words,
+        }))
+    }
+}
+
+/// Why a turn did not come to its end.
+#[derive(Debug)]
+pub(crate) enum Stopped {
+    Interrupted,
+    Failed(TurnError),
+}
+
+impl From<TurnError> for Stopped {
+    fn from(error: TurnError) -> Stopped {
+        Stopped::Failed(error)
+    }
+}
+
+/// The clock of limits: when the turn began, and how many requests it made.
+pub(crate) struct Started {
+    pub(crate) at: Instant,
+    pub(crate) steps: u64,
+    pub(crate) tokens: u64,
+}

@@ -1,0 +1,149 @@
+//! Hands each command to the crate that carries it out.
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use config::{Home, Loaded};
+use exec::Flags;
+use protocol::WireId;
+
+use crate::cli::{Cli, Command, Debug, Demo, Harness, Repair, Sandbox, WireName};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Exit status 1 and one line on stderr for every failure before the work begins.
+pub(crate) fn run(cli: Cli) -> ExitCode {
+    let done = match cli.command {
+        Some(Command::Exec(mut exec)) => {
+            exec.flags = cli.flags.with(exec.flags);
+            let around = exec::Around { version: VERSION, like_sdk: like_sdk() };
+            return on_runtime(exec::run(exec, around));
+        }
+        Some(Command::Demo(demo)) => run_demo(demo),
+        Some(Command::Sandbox(sandbox)) => return run_sandbox(cli.flags, sandbox),
+        Some(Command::Repair(repair)) => run_repair(&repair),
+        Some(Command::Harness(harness)) => show_harness(&harness),
+        Some(Command::Debug(Debug::Config { flags, json })) => debug_config(&cli.flags.with(flags), json),
+        None => Err(
+            "This version has no terminal interface yet. Use `interpreter exec \"TASK\"`, or see `interpreter --help`."
+                .into(),
+        ),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            let _ = writeln!(io::stderr(), "{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Codex's SDKs start `codex exec --experimental-json`; people write `--json`.
+fn like_sdk() -> bool {
+    std::env::args_os().any(|word| word == "--experimental-json")
+}
+
+fn on_runtime(work: impl Future<Output = ExitCode>) -> ExitCode {
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => {
+            let code = runtime.block_on(work);
+            // A read of stdin that nobody answers must not hold the end up.
+            runtime.shutdown_background();
+            code
+        }
+        Err(why) => {
+            let _ = writeln!(io::stderr(), "Error: cannot start: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_demo(demo: Demo) -> Result<(), String> {
+    let wire = match demo.wire {
+        WireName::Responses => WireId::Responses,
+        WireName::Chat => WireId::Chat,
+        WireName::Messages => WireId::Messages,
+    };
+    let demo = demo::Demo { dir: demo.dir, harness: demo.harness, wire, version: VERSION };
+    let mut failed = None;
+    on_runtime(async {
+        failed = demo::run(demo).await.err();
+        ExitCode::SUCCESS
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+/// The config that these flags lead to, from the working folder or `-C`.
+fn load(flags: &Flags) -> Result<(Loaded, PathBuf), String> {
+    let cwd = match &flags.cd {
+        Some(dir) => {
+            std::fs::canonicalize(dir).map_err(|why| format!("Error: cannot work in {}: {why}", dir.display()))?
+        }
+        None => std::env::current_dir().map_err(|why| format!("Error: the working folder is gone: {why}"))?,
+    };
+    let home = Home::from_env(false).map_err(|e| e.to_string())?;
+    let request = exec::request(flags, home, &cwd)?;
+    let loaded = config::load(&request).map_err(|e| e.to_string())?;
+    Ok((loaded, cwd))
+}
+
+fn debug_config(flags: &Flags, json: bool) -> Result<(), String> {
+    let (loaded, _) = load(flags)?;
+    print(&if json { format!("{:#}\n", config::render_json(&loaded)) } else { config::render_table(&loaded) })
+}
+
+fn run_sandbox(outer: Flags, sandbox: Sandbox) -> ExitCode {
+    let flags = outer.with(sandbox.flags);
+    let work = || -> Result<u8, String> {
+        if sandbox.check {
+            print(&sandbox::check_report())?;
+            return Ok(0);
+        }
+        if sandbox.command.is_empty() {
+            return Err("Error: no command. Write `interpreter sandbox [-s MODE] -- COMMAND`.".into());
+        }
+        let (loaded, cwd) = load(&flags)?;
+        let mut policy = config::effective_sandbox(&loaded.config, loaded.trusted());
+        policy.writable_roots.extend(flags.add_dir.iter().map(|dir| cwd.join(dir)));
+        let tmpdir = std::env::var_os("TMPDIR").map(PathBuf::from);
+        let around = sandbox::Surroundings { tmpdir: tmpdir.as_deref(), state: &loaded.home.dir };
+        let spec = sandbox::Spec::resolve(&policy, &cwd, &around).map_err(|e| format!("Error: {e}"))?;
+        sandbox::run_foreground(&spec, sandbox.command).map(|code| code as u8).map_err(|e| format!("Error: {e}"))
+    };
+    match work() {
+        Ok(code) => ExitCode::from(code),
+        Err(message) => {
+            let _ = writeln!(io::stderr(), "{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_repair(repair: &Repair) -> Result<(), String> {
+    let home = Home::from_env(false).map_err(|e| e.to_string())?;
+    let store = sessions::Store::new(&home.dir);
+    let found = store.find(&repair.session).map_err(|e| format!("Error: {e}"))?;
+    let id = found.ok_or_else(|| format!("Error: no session `{}`.", repair.session))?;
+    print(&runtime::repair(&store, &id, repair.apply).map_err(|e| e.to_string())?)
+}
+
+fn show_harness(harness: &Harness) -> Result<(), String> {
+    match harness {
+        Harness::List => print(&harnesses::all().iter().map(|h| format!("{}\n", h.id())).collect::<String>()),
+        Harness::Show { id } => {
+            let text = runtime::show_harness(id).map_err(|e| e.to_string())?;
+            print(&text)
+        }
+    }
+}
+
+/// To stdout; a reader that went away is no failure.
+fn print(text: &str) -> Result<(), String> {
+    let mut out = io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => Err(format!("Error: cannot write to stdout: {why}")),
+        _ => Ok(()),
+    }
+}

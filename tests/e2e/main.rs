@@ -1,0 +1,7 @@
+//! End-to-end: the built binary against a scripted model on loopback, each test in a home and a workspace of its own.
+mod place;
+
+mod commands;
+mod exec;
+mod prefix;
+mod resume;
