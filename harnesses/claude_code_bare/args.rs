@@ -42,10 +42,35 @@ pub(super) const TOOLS: [&str; 3] = ["Bash", "Edit", "Read"];
 
 /// Tools that the original knows beside those it offers here; it says so when one is called. (Glob and Grep have hints of their own.)
 const KNOWN: [&str; 29] = [
-    "Agent", "AskUserQuestion", "CronCreate", "CronDelete", "CronList", "EnterPlanMode", "EnterWorktree", "ExitPlanMode",
-    "ExitWorktree", "KillBash", "KillShell", "ListAgents", "Monitor", "NotebookEdit", "ReportFindings", "ScheduleWakeup",
-    "SendMessage", "Skill", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskStop", "TaskUpdate", "TodoWrite",
-    "ToolSearch", "WebFetch", "WebSearch", "Write",
+    "Agent",
+    "AskUserQuestion",
+    "CronCreate",
+    "CronDelete",
+    "CronList",
+    "EnterPlanMode",
+    "EnterWorktree",
+    "ExitPlanMode",
+    "ExitWorktree",
+    "KillBash",
+    "KillShell",
+    "ListAgents",
+    "Monitor",
+    "NotebookEdit",
+    "ReportFindings",
+    "ScheduleWakeup",
+    "SendMessage",
+    "Skill",
+    "Task",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskStop",
+    "TaskUpdate",
+    "TodoWrite",
+    "ToolSearch",
+    "WebFetch",
+    "WebSearch",
+    "Write",
 ];
 
 #[derive(Clone, Copy)]
@@ -92,9 +117,8 @@ pub(super) fn parse(tool: &str, args: &str) -> Result<Input, String> {
     let map = checked(tool, args)?;
     let text = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
     let flag = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or(false);
-    let whole = |key: &str, least: i64| {
-        map.get(key).and_then(Value::as_f64).filter(|n| *n >= least as f64).map(|n| n as u64)
-    };
+    let whole =
+        |key: &str, least: i64| map.get(key).and_then(Value::as_f64).filter(|n| *n >= least as f64).map(|n| n as u64);
     Ok(match tool {
         "Bash" => Input::Bash(Bash {
             command: text("command").unwrap_or_default(),
@@ -171,9 +195,8 @@ fn checked(tool: &str, args: &str) -> Result<Map<String, Value>, String> {
         if let Some(value) = map.get_mut(*name)
             && let Err((expected, provided)) = fit(*kind, value)
         {
-            issues.push(format!(
-                "The parameter `{name}` type is expected as `{expected}` but provided as `{provided}`"
-            ));
+            issues
+                .push(format!("The parameter `{name}` type is expected as `{expected}` but provided as `{provided}`"));
         }
     }
     match issues.len() {
@@ -258,7 +281,9 @@ fn unknown(name: &str) -> String {
     }
     match name {
         "Glob" => {
-            format!("{start}. Glob is not available in this session — find files with `find` via the Bash tool instead.")
+            format!(
+                "{start}. Glob is not available in this session — find files with `find` via the Bash tool instead."
+            )
         }
         "Grep" => format!(
             "{start}. Grep is not available in this session — search file contents with `grep` via the Bash tool instead."

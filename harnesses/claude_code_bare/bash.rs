@@ -42,7 +42,8 @@ pub(super) fn next(cx: &Context, bash: &Bash, did: &[Done]) -> Next {
 fn run(cx: &Context, bash: &Bash, record: &Record) -> Run {
     let timeout = bash.timeout.filter(|ms| *ms >= 1.0).map_or(TIMEOUT, |ms| (ms as Millis).min(TIMEOUT_MAX));
     // Where nobody can be asked the command runs inside the sandbox, as the original's does where leaving it is not allowed.
-    let may_ask = cx.settings.approval != ApprovalPolicy::Never && cx.settings.sandbox.mode != SandboxMode::DangerFullAccess;
+    let may_ask =
+        cx.settings.approval != ApprovalPolicy::Never && cx.settings.sandbox.mode != SandboxMode::DangerFullAccess;
     let escalate = (bash.unsandboxed && may_ask)
         .then(|| Escalation { justification: bash.description.clone(), prefix: Vec::new() });
     Run {
@@ -74,7 +75,9 @@ fn follow_ups(bash: &Bash, record: &Record, outcome: &Outcome) -> Vec<Action> {
         let mut paths: Vec<PathBuf> = shown.chain(changed).collect();
         paths.dedup();
         more.extend(
-            paths.into_iter().map(|path| Action::World(World::Read { path, what: ReadAs::Text { max_bytes: LOOKED_AT } })),
+            paths
+                .into_iter()
+                .map(|path| Action::World(World::Read { path, what: ReadAs::Text { max_bytes: LOOKED_AT } })),
         );
     }
     more
@@ -257,7 +260,10 @@ mod tests {
 
     #[test]
     fn durations_and_paths() {
-        assert_eq!((duration(1_500), duration(61_000), duration(120_000)), ("1s".into(), "1m 1s".into(), "2m 0s".into()));
+        assert_eq!(
+            (duration(1_500), duration(61_000), duration(120_000)),
+            ("1s".into(), "1m 1s".into(), "2m 0s".into())
+        );
         assert_eq!(relative(Path::new("/w/a.txt"), Path::new("/w/sub")), "../a.txt");
         assert_eq!(relative(Path::new("/w/sub/a.txt"), Path::new("/w/sub")), "a.txt");
     }

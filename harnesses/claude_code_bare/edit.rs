@@ -1,8 +1,6 @@
 //! The Edit tool: an exact replacement in a file that was read before. Order of the checks and texts as measured by
 //! `tests/wire/claude-bare/edit-*.json`.
-use protocol::{
-    Action, Answer, Change, Done, Expect, Failure, FileKind, New, Outcome, ReadAs, Stamp, TextForm, World,
-};
+use protocol::{Action, Answer, Change, Done, Expect, Failure, FileKind, New, Outcome, ReadAs, Stamp, TextForm, World};
 
 use super::args::{Edit, wrap};
 use super::record::{self, Record};
@@ -65,7 +63,14 @@ pub(super) fn next(cx: &Context, edit: &Edit, did: &[Done]) -> Next {
     }
 }
 
-fn plan(cx: &Context, edit: &Edit, record: &Record, text: &str, form: TextForm, stamp: &Stamp) -> Result<Change, Answer> {
+fn plan(
+    cx: &Context,
+    edit: &Edit,
+    record: &Record,
+    text: &str,
+    form: TextForm,
+    stamp: &Stamp,
+) -> Result<Change, Answer> {
     let wrong = |text: &str| Err(Answer::failed(wrap(text)));
     let path = record.path(&edit.path);
     let seen = record.seen.get(&path);
@@ -106,7 +111,9 @@ fn plan(cx: &Context, edit: &Edit, record: &Record, text: &str, form: TextForm, 
         None => {
             let mut text_of = format!("String to replace not found in file.\nString: {}", edit.old);
             if let Some(why) = matching::look_alike(text, &edit.old) {
-                text_of.push_str(&format!("\nNote: {why}. Send the character that the file has, or change the line with a shell command."));
+                text_of.push_str(&format!(
+                    "\nNote: {why}. Send the character that the file has, or change the line with a shell command."
+                ));
             }
             wrong(&text_of)
         }
@@ -127,7 +134,10 @@ fn changed(edit: &Edit, record: &Record, first: &Done, change: &Done) -> Answer 
             let all = edit.all && !edit.old.is_empty();
             Answer::plain(match all {
                 true => {
-                    format!("The file {} has been updated. All occurrences were successfully replaced.{note}", edit.path)
+                    format!(
+                        "The file {} has been updated. All occurrences were successfully replaced.{note}",
+                        edit.path
+                    )
                 }
                 false => format!("The file {} has been updated successfully.{note}", edit.path),
             })
@@ -138,8 +148,10 @@ fn changed(edit: &Edit, record: &Record, first: &Done, change: &Done) -> Answer 
     }
 }
 
-const NOT_UTF8: &str = "File is not valid UTF-8: its encoding is an older one (Windows-1252, Shift-JIS, GBK, ...), or it is binary.";
-const HAS_NUL: &str = "File has NUL bytes in its first 8 KB: binary data, or UTF-16 or UTF-32 without a byte-order mark.";
+const NOT_UTF8: &str =
+    "File is not valid UTF-8: its encoding is an older one (Windows-1252, Shift-JIS, GBK, ...), or it is binary.";
+const HAS_NUL: &str =
+    "File has NUL bytes in its first 8 KB: binary data, or UTF-16 or UTF-32 without a byte-order mark.";
 
 fn unwritable(why: &str) -> String {
     format!(

@@ -69,14 +69,25 @@ fn quoted_like(actual: &str, new: &str) -> String {
         None => true,
         Some(c) => c.is_whitespace() || "([{—–".contains(c),
     };
-    let inside_word = |at: usize| {
-        at > 0 && all[at - 1].is_alphanumeric() && all.get(at + 1).is_some_and(|c| c.is_alphanumeric())
-    };
+    let inside_word =
+        |at: usize| at > 0 && all[at - 1].is_alphanumeric() && all.get(at + 1).is_some_and(|c| c.is_alphanumeric());
     all.iter()
         .enumerate()
         .map(|(at, &c)| match c {
-            '"' if double => if opens(at) { '“' } else { '”' },
-            '\'' if single => if opens(at) && !inside_word(at) { '‘' } else { '’' },
+            '"' if double => {
+                if opens(at) {
+                    '“'
+                } else {
+                    '”'
+                }
+            }
+            '\'' if single => {
+                if opens(at) && !inside_word(at) {
+                    '‘'
+                } else {
+                    '’'
+                }
+            }
             c => c,
         })
         .collect()
@@ -235,7 +246,8 @@ mod tests {
 
     #[test]
     fn names_what_only_looks_the_same() {
-        let check = |text: &str, old: &str, expected: Option<&str>| assert_eq!(look_alike(text, old).as_deref(), expected);
+        let check =
+            |text: &str, old: &str, expected: Option<&str>| assert_eq!(look_alike(text, old).as_deref(), expected);
         check(
             "x\na\u{a0}b\n",
             "a b",
@@ -246,7 +258,11 @@ mod tests {
             "non-x",
             Some("line 1 of the file has U+2011 (non-breaking hyphen) where old_string has U+002D (hyphen-minus)"),
         );
-        check("a\u{200b}b\n", "ab", Some("near line 1 the file or old_string holds an invisible character (zero width)"));
+        check(
+            "a\u{200b}b\n",
+            "ab",
+            Some("near line 1 the file or old_string holds an invisible character (zero width)"),
+        );
         check("abc\n", "abd", None);
     }
 

@@ -21,12 +21,13 @@ mod tools;
 mod tests;
 
 use protocol::{
-    Action, Answer, Body, Call, CallForm, Content, Done, Entry, Expect, Item, Millis, New, Opening, Outcome, Part, Reply,
-    Stop, Tune, Want, World,
+    Action, Answer, Body, Call, CallForm, Content, Done, Entry, Expect, Item, Millis, New, Opening, Outcome, Part,
+    Reply, Stop, Tune, Want, World,
 };
 use serde_json::json;
 
 use self::args::Input;
+use crate::in_text::{self, InText};
 use crate::{AnswerOrder, Compaction, Context, End, Harness, Moment, Next, Order, Reading};
 
 pub(crate) struct ClaudeCodeBare;
@@ -34,8 +35,11 @@ pub(crate) struct ClaudeCodeBare;
 /// Replies without an answer in a row, after which the turn ends all the same.
 const SECOND_TRIES: usize = 3;
 
-const NOTHING_SAID: &str = "[Your last response showed the user nothing. Go on, and answer with something that can be seen.]";
+const NOTHING_SAID: &str =
+    "[Your last response showed the user nothing. Go on, and answer with something that can be seen.]";
 const CUT_OFF: &str = "Output token limit hit. Go on right where the text broke off, without an apology and without repeating what was said. Split what is left into smaller pieces.";
+
+const UNREADABLE_CALL: &str = "A tool call stood in the text of your message and could not be read";
 
 impl Harness for ClaudeCodeBare {
     fn id(&self) -> &'static str {
@@ -73,7 +77,22 @@ impl Harness for ClaudeCodeBare {
             keep: true,
             tune: None,
         };
-        let empty = reply.text().trim().is_empty();
+        let text = reply.text();
+        match in_text::find(&text, &args::TOOLS) {
+            InText::None => {}
+            InText::Calls(found) => return in_text_calls(reply, found),
+            InText::Unreadable(why) => {
+                let told = cx.said.last().is_some_and(|e| matches!(e, Entry::User(c) if c.text().contains(UNREADABLE_CALL)));
+                if told {
+                    return Reading::Stop(End::GaveUp(format!(
+                        "{} writes tool calls as text that cannot be read ({why}); the server does not parse them: switch on its tool-call parser, or choose another harness",
+                        cx.model.slug
+                    )));
+                }
+                return again(false, &format!("{UNREADABLE_CALL} ({why}). Call the tool through the interface for tool calls."));
+            }
+        }
+        let empty = text.trim().is_empty();
         match reply.stop {
             Stop::Length if !empty && cut_before(cx, reply) < SECOND_TRIES => again(false, CUT_OFF),
             Stop::End | Stop::Calls | Stop::Other(_) if empty && dropped_before(cx) < SECOND_TRIES => {
@@ -148,6 +167,22 @@ impl Harness for ClaudeCodeBare {
             _ => None,
         }
     }
+}
+
+/// Calls that the server left in the text.
+fn in_text_calls(reply: &Reply, found: Vec<in_text::TextCall>) -> Reading {
+    let calls: Vec<Call> = (found.into_iter().enumerate())
+        .map(|(n, call)| Call {
+            id: format!("call_{}_{n}", reply.id).into(),
+            namespace: None,
+            name: call.name,
+            args: call.args,
+            form: CallForm::InText,
+        })
+        .collect();
+    let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
+    let order = Order { groups: groups(&calls), answers: AnswerOrder::Done };
+    Reading::Calls { calls, order, repaired }
 }
 
 /// Calls that only look run together; every other one runs alone, in its place.

@@ -14,7 +14,8 @@ pub(super) fn next(call: &Call, did: &[Done]) -> Next {
     let Some(done) = did.first() else {
         let text = if call.args.trim().is_empty() { "{}" } else { &call.args };
         let Ok(args) = Raw::parse(text) else {
-            let text = format!("InputValidationError: {} was called with input that could not be parsed as JSON.", call.name);
+            let text =
+                format!("InputValidationError: {} was called with input that could not be parsed as JSON.", call.name);
             return Next::Reject { answer: Answer::failed(wrap(&text)), note: text };
         };
         let session = match call.name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {

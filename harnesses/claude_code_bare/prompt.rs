@@ -44,8 +44,11 @@ fn skills(cx: &Context) -> Option<String> {
     if cx.skills.is_empty() {
         return None;
     }
-    let lines: Vec<String> =
-        cx.skills.iter().map(|skill| format!("- {}: {} (file: {})", skill.name, skill.description, skill.file)).collect();
+    let lines: Vec<String> = cx
+        .skills
+        .iter()
+        .map(|skill| format!("- {}: {} (file: {})", skill.name, skill.description, skill.file))
+        .collect();
     Some(format!(
         "These skills are at hand. Where one fits the task, Read its file first and follow it:\n\n{}",
         lines.join("\n")

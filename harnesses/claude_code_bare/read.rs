@@ -27,12 +27,13 @@ const IMAGES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 const BINARY: [&str; 75] = [
     "7z", "a", "aac", "accdb", "ai", "aiff", "app", "avi", "bin", "blend", "bmp", "bz2", "cab", "class", "com", "dat",
     "data", "db", "deb", "dll", "dmg", "doc", "docx", "dylib", "ear", "eot", "exe", "fla", "flac", "flv", "gz", "ico",
-    "idx", "img", "iso", "jar", "lib", "lz", "lzma", "m4a", "m4v", "mdb", "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "msi",
-    "node", "o", "obj", "odp", "ods", "odt", "ogg", "opus", "otf", "ppt", "pptx", "psd", "pyc", "pyo", "rar", "rpm", "rlib",
-    "so", "sqlite", "sqlite3", "swf", "tar", "tgz", "tif", "tiff", "ttf",
+    "idx", "img", "iso", "jar", "lib", "lz", "lzma", "m4a", "m4v", "mdb", "mkv", "mov", "mp3", "mp4", "mpeg", "mpg",
+    "msi", "node", "o", "obj", "odp", "ods", "odt", "ogg", "opus", "otf", "ppt", "pptx", "psd", "pyc", "pyo", "rar",
+    "rpm", "rlib", "so", "sqlite", "sqlite3", "swf", "tar", "tgz", "tif", "tiff", "ttf",
 ];
 const BINARY_MORE: [&str; 17] = [
-    "war", "wasm", "wav", "webm", "wma", "wmv", "woff", "woff2", "xls", "xlsx", "xz", "z", "zip", "zst", "3ds", "mid", "heic",
+    "war", "wasm", "wav", "webm", "wma", "wmv", "woff", "woff2", "xls", "xlsx", "xz", "z", "zip", "zst", "3ds", "mid",
+    "heic",
 ];
 
 enum Kind {

@@ -34,7 +34,9 @@ impl Record {
                     let input = calls.get(call).and_then(|c| args::parse(&c.name, &c.args).ok());
                     match input {
                         Some(Input::Bash(bash)) => record.ran(cx, &bash.command, did),
-                        Some(Input::Read(read)) if answer.error != Some(true) => record.read(&read, did, &answer.content.text()),
+                        Some(Input::Read(read)) if answer.error != Some(true) => {
+                            record.read(&read, did, &answer.content.text())
+                        }
                         Some(Input::Read(_)) => {}
                         Some(Input::Edit(_)) => record.changed(did),
                         None => record.other(did),
@@ -52,13 +54,16 @@ impl Record {
     }
 
     fn ran(&mut self, cx: &Context, script: &str, did: &[Done]) {
-        let Some(Done { outcome: Outcome::Ran { exit: Exit::Code(code), cwd_after, .. }, .. }) = did.first() else { return };
+        let Some(Done { outcome: Outcome::Ran { exit: Exit::Code(code), cwd_after, .. }, .. }) = did.first() else {
+            return;
+        };
         if *code != 0 {
             return;
         }
         let views = shell::viewed(script);
         for done in &did[1..] {
-            let (Action::World(World::Read { path, .. }), Outcome::Text { text, stamp, .. }) = (&done.action, &done.outcome)
+            let (Action::World(World::Read { path, .. }), Outcome::Text { text, stamp, .. }) =
+                (&done.action, &done.outcome)
             else {
                 continue;
             };
@@ -77,8 +82,11 @@ impl Record {
     }
 
     fn read(&mut self, read: &args::Read, did: &[Done], answer: &str) {
-        let Some(Done { action: Action::World(World::Read { path, .. }), outcome: Outcome::Text { text, stamp, .. }, .. }) =
-            did.first()
+        let Some(Done {
+            action: Action::World(World::Read { path, .. }),
+            outcome: Outcome::Text { text, stamp, .. },
+            ..
+        }) = did.first()
         else {
             return;
         };

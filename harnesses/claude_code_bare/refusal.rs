@@ -34,7 +34,9 @@ pub(super) fn refused(wanted: Wanted, refusal: &Refusal) -> Answer {
         Wanted::Read(path) => {
             format!("Claude requested permissions to read from {path}, but you haven't granted it yet.")
         }
-        Wanted::Write(path) => format!("Claude requested permissions to write to {path}, but you haven't granted it yet."),
+        Wanted::Write(path) => {
+            format!("Claude requested permissions to write to {path}, but you haven't granted it yet.")
+        }
         Wanted::Use(name) => format!("Claude requested permissions to use {name}, but you haven't granted it yet."),
     };
     let text = match refusal {
@@ -76,7 +78,9 @@ pub(super) fn failed(wanted: Wanted, failure: &Failure) -> Answer {
         Failure::Spawn { errno, message } => format!("Exit code 126\n{}, spawn", node_error(*errno, message)),
         Failure::Sandbox(text) => format!("Exit code 1\n{text}"),
         Failure::NoSuchTask(task) => wrap(&format!("No task found with ID: {}", task.0)),
-        Failure::NotAFile { path, .. } => format!("EISDIR: illegal operation on a directory, read '{}'", path.display()),
+        Failure::NotAFile { path, .. } => {
+            format!("EISDIR: illegal operation on a directory, read '{}'", path.display())
+        }
         Failure::TooLarge { bytes, limit, .. } => {
             format!("File content ({}) exceeds maximum allowed size ({}).", size(*bytes), size(*limit))
         }

@@ -7,6 +7,7 @@ use protocol::{
 };
 
 use super::{args, outside, prompt};
+use crate::in_text::{self, InText};
 use crate::{Context, Harness};
 
 const INTERRUPTED: &str = "[Request interrupted by user]";
@@ -156,10 +157,13 @@ impl Telling<'_> {
             told.insert(id, retold);
         }
         let in_text: Vec<&Call> = calls.iter().filter(|call| call.form == CallForm::InText).collect();
-        let native = blocks.into_iter().filter_map(|block| echoed(block, &told));
+        let markup = !in_text.is_empty();
+        let native = blocks.into_iter().map(|block| if markup { without_markup(block) } else { block });
+        let native = native.filter_map(|block| echoed(block, &told));
         let found = in_text.into_iter().filter_map(|call| echoed(Block::call(call.clone()), &told));
         let blocks: Vec<Block> = native.chain(found).collect();
-        let says_something = blocks.iter().any(|block| !matches!(block.kind, BlockKind::Reasoning(_) | BlockKind::Unknown));
+        let says_something =
+            blocks.iter().any(|block| !matches!(block.kind, BlockKind::Reasoning(_) | BlockKind::Unknown));
         if says_something {
             self.entries.push(Entry::Assistant(blocks));
         }
@@ -197,6 +201,20 @@ impl Telling<'_> {
 enum Retold {
     Call(Call, Answer),
     Text { call: String, result: String },
+}
+
+/// The text of a reply without the calls that were found in it: they go back as calls.
+fn without_markup(mut block: Block) -> Block {
+    if let BlockKind::Text(text, _) = &mut block.kind
+        && let InText::Calls(calls) = in_text::find(text, &args::TOOLS)
+    {
+        for call in calls.iter().rev() {
+            text.replace_range(call.at.clone(), "");
+        }
+        text.truncate(text.trim_end().len());
+        block.opaque.clear();
+    }
+    block
 }
 
 fn echoed(block: Block, told: &HashMap<CallId, Retold>) -> Option<Block> {

@@ -269,12 +269,10 @@ mod tests {
 
     #[test]
     fn splits_a_script_as_a_shell_does() {
-        assert_eq!(words("a 'b;c' \"d|e\"; f && g\\ h || i # j"), [
-            vec!["a", "b;c", "d|e"],
-            vec!["f"],
-            vec!["g h"],
-            vec!["i"]
-        ]);
+        assert_eq!(
+            words("a 'b;c' \"d|e\"; f && g\\ h || i # j"),
+            [vec!["a", "b;c", "d|e"], vec!["f"], vec!["g h"], vec!["i"]]
+        );
         assert_eq!(words("cat <<'EOF' > f\nx; y\nEOF\nz 2>&1"), [vec!["cat"], vec!["z"]]);
         assert_eq!(words("(a; b)"), [vec!["(", "a"], vec!["b", ")"]]);
     }
@@ -333,8 +331,22 @@ mod tests {
         check("tail -3 a", &[("a", View::Part)]);
         check("grep -n one a", &[("a", View::Part)]);
         for none in [
-            "cat a b", "cat a | head -2", "cat a 2>/dev/null", "cat < a", "cat *.txt", "cd . && cat a", "nl -ba a", "less a",
-            "head -c 5 a", "sed '' a", "sed -n '$p' a", "awk 1 a", "cat -A a", "grep -c one a", "tail -n +1 a", "cat a > b",
+            "cat a b",
+            "cat a | head -2",
+            "cat a 2>/dev/null",
+            "cat < a",
+            "cat *.txt",
+            "cd . && cat a",
+            "nl -ba a",
+            "less a",
+            "head -c 5 a",
+            "sed '' a",
+            "sed -n '$p' a",
+            "awk 1 a",
+            "cat -A a",
+            "grep -c one a",
+            "tail -n +1 a",
+            "cat a > b",
         ] {
             check(none, &[]);
         }
@@ -342,10 +354,22 @@ mod tests {
 
     #[test]
     fn looking_is_told_from_acting() {
-        for looks in ["ls -la", "git status | head -3", "grep -r x . 2>/dev/null", "sleep 1; echo 2", "find . -name '*.rs'"] {
+        for looks in
+            ["ls -la", "git status | head -3", "grep -r x . 2>/dev/null", "sleep 1; echo 2", "find . -name '*.rs'"]
+        {
             assert!(only_looks(looks), "{looks}");
         }
-        for acts in ["rm x", "echo a > b", "find . -delete", "git commit", "echo $(rm x)", "sort -o f f", "cd sub", "cat `x`", ""] {
+        for acts in [
+            "rm x",
+            "echo a > b",
+            "find . -delete",
+            "git commit",
+            "echo $(rm x)",
+            "sort -o f f",
+            "cd sub",
+            "cat `x`",
+            "",
+        ] {
             assert!(!only_looks(acts), "{acts}");
         }
     }
