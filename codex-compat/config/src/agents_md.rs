@@ -166,7 +166,7 @@ mod tests {
     ) -> Docs {
         let guard = tempfile::tempdir().expect("tempdir");
         let top = guard.path();
-        fs::create_dir_all(top.join("repo/.git")).expect("git");
+        fs::create_dir_all(top.join("repo/.git/refs")).expect("git");
         fs::create_dir_all(top.join("repo/a/b")).expect("dirs");
         fs::create_dir_all(top.join("home")).expect("home");
         for (path, bytes) in files {

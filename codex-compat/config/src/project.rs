@@ -47,7 +47,7 @@ pub struct Project {
 impl Project {
     /// `markers`: names that make a folder the root; with none of them every folder is its own root.
     pub(crate) fn find(cwd: &Path, markers: &[String]) -> Project {
-        let marked = |dir: &&Path| markers.iter().any(|marker| !marker.is_empty() && exists(&dir.join(marker)));
+        let marked = |dir: &&Path| markers.iter().any(|marker| !marker.is_empty() && marks(&dir.join(marker)));
         let root = cwd.ancestors().find(marked).unwrap_or(cwd).to_owned();
         Project { cwd: cwd.to_owned(), root, git_root: git_root(cwd), trust: Trust::default() }
     }
@@ -93,7 +93,7 @@ impl Project {
 
 /// The nearest folder upward that holds `.git`, a folder or (work trees, submodules) a file.
 pub fn git_root(from: &Path) -> Option<PathBuf> {
-    from.ancestors().find(|dir| exists(&dir.join(".git"))).map(Path::to_owned)
+    from.ancestors().find(|dir| marks(&dir.join(".git"))).map(Path::to_owned)
 }
 
 /// Of a linked work tree: the work tree that it belongs to. Git's own link back is asked for, so that a folder cannot claim the
@@ -112,8 +112,13 @@ fn main_work_tree(root: &Path) -> Option<PathBuf> {
     known.then(|| std::fs::canonicalize(main).ok()).flatten()
 }
 
-fn exists(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok()
+/// Something is there. An empty `.git` is no repository: sandboxes put such place-holders where a command must not create one,
+/// and leave them behind when they are killed.
+fn marks(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| {
+        let placeholder = found.is_dir() && path.ends_with(".git");
+        !placeholder || std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some())
+    })
 }
 
 #[cfg(test)]
@@ -132,8 +137,9 @@ mod tests {
     #[test]
     fn roots() {
         let (_guard, top) = temp();
-        fs::create_dir_all(top.join("repo/.git")).expect("git");
+        fs::create_dir_all(top.join("repo/.git/refs")).expect("git");
         fs::create_dir_all(top.join("repo/a/b")).expect("dirs");
+        fs::create_dir_all(top.join("repo/a/b/.git")).expect("place-holder");
         fs::write(top.join("repo/a/package.json"), "").expect("marker");
         let markers = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let check = |names: &[&str], root: &str, folders: &[&str]| {
@@ -153,7 +159,7 @@ mod tests {
     #[test]
     fn trust_is_of_the_folder_or_its_git_root() {
         let (_guard, top) = temp();
-        fs::create_dir_all(top.join("repo/.git")).expect("git");
+        fs::create_dir_all(top.join("repo/.git/refs")).expect("git");
         fs::create_dir_all(top.join("repo/sub")).expect("dirs");
         let check = |cwd: &str, projects: &[(&str, &str)], expected: Option<TrustLevel>| {
             let mut text = String::new();

@@ -11,7 +11,7 @@ struct World {
 impl World {
     fn new(files: &[(&str, &str)]) -> World {
         let world = World { dir: tempfile::tempdir().expect("tempdir") };
-        for dir in ["sys", "home", "codex", "repo/.git", "repo/a/b"] {
+        for dir in ["sys", "home", "codex", "repo/.git/refs", "repo/a/b"] {
             fs::create_dir_all(world.path(dir)).expect("dir");
         }
         for (path, text) in files {
