@@ -82,14 +82,18 @@ impl Harness for ClaudeCodeBare {
             InText::None => {}
             InText::Calls(found) => return in_text_calls(reply, found),
             InText::Unreadable(why) => {
-                let told = cx.said.last().is_some_and(|e| matches!(e, Entry::User(c) if c.text().contains(UNREADABLE_CALL)));
+                let told =
+                    cx.said.last().is_some_and(|e| matches!(e, Entry::User(c) if c.text().contains(UNREADABLE_CALL)));
                 if told {
                     return Reading::Stop(End::GaveUp(format!(
                         "{} writes tool calls as text that cannot be read ({why}); the server does not parse them: switch on its tool-call parser, or choose another harness",
                         cx.model.slug
                     )));
                 }
-                return again(false, &format!("{UNREADABLE_CALL} ({why}). Call the tool through the interface for tool calls."));
+                return again(
+                    false,
+                    &format!("{UNREADABLE_CALL} ({why}). Call the tool through the interface for tool calls."),
+                );
             }
         }
         let empty = text.trim().is_empty();

@@ -37,8 +37,8 @@ fn profile(model: &ModelInfo) -> Profile {
     let named = |names: &[&str]| names.iter().any(|name| slug.contains(name));
     let profile = |max_output, thinking, effort| Profile { max_output, thinking, effort };
     if !is_claude(&slug) {
-        // Other makers' servers know thinking with a budget, if any.
-        let thinking = if model.reasoning { Thinking::Budget } else { Thinking::Off };
+        // Other makers' servers know thinking with a budget, if any; of an unknown model nothing is asked.
+        let thinking = if model.known && model.reasoning { Thinking::Budget } else { Thinking::Off };
         return profile(model.max_output.unwrap_or(32_000).min(32_000), thinking, None);
     }
     // OpenRouter and others write the version with a point.

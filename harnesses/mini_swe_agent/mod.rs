@@ -11,8 +11,8 @@ mod say;
 mod tests;
 
 use protocol::{
-    Action, Answer, Body, Call, CallForm, Content, Done, Entry, Item, Marks, Millis, Opening, Outcome, Part, Refusal, Reply,
-    Run, Shell, Tune, Want, World,
+    Action, Answer, Body, Call, CallForm, Content, Done, Entry, Item, Marks, Millis, Opening, Outcome, Part, Refusal,
+    Reply, Run, Shell, Tune, Want, World,
 };
 use serde_json::json;
 
@@ -81,9 +81,12 @@ impl Harness for MiniSweAgent {
                 "RepeatedFormatError: {} gave {FORMAT_ERRORS} replies in a row without a valid command",
                 cx.model.slug
             ))),
-            Err(text) => {
-                Reading::Again { drop_reply: true, say: vec![Entry::User(Content::Plain(text))], keep: true, tune: None }
-            }
+            Err(text) => Reading::Again {
+                drop_reply: true,
+                say: vec![Entry::User(Content::Plain(text))],
+                keep: true,
+                tune: None,
+            },
         }
     }
 
@@ -140,7 +143,10 @@ impl Harness for MiniSweAgent {
             _ => None,
         });
         let first = prompt::instance(cx, task.unwrap_or("see the summary below"));
-        let past = format!("The conversation so far was replaced by this summary. Go on from where it stopped.\n\n{}", summary.trim());
+        let past = format!(
+            "The conversation so far was replaced by this summary. Go on from where it stopped.\n\n{}",
+            summary.trim()
+        );
         (self.open(cx), vec![Entry::User(Content::Plain(first)), Entry::User(Content::Plain(past))])
     }
 

@@ -51,7 +51,9 @@ impl Observation {
                 Refusal::Limit(text) => failed(text),
             },
             Outcome::Failed(failure) => failed(&match failure {
-                protocol::Failure::Io { path, errno, message } => format!("[Errno {errno}] {message}: '{}'", path.display()),
+                protocol::Failure::Io { path, errno, message } => {
+                    format!("[Errno {errno}] {message}: '{}'", path.display())
+                }
                 protocol::Failure::Spawn { errno, message } => format!("[Errno {errno}] {message}: '/bin/sh'"),
                 protocol::Failure::Sandbox(text) | protocol::Failure::Other(text) => text.clone(),
                 failure => format!("{failure:?}"),
@@ -175,11 +177,15 @@ mod tests {
         let (a, b) = ("a".repeat(5_000), "b".repeat(5_000));
         check(
             seen(&format!("{a}cc{b}"), 0, ""),
-            &format!("{{\n  \"returncode\": 0,\n  \"output_head\": \"{a}\",\n  \"output_tail\": \"{b}\",\n  \"elided_chars\": 2,\n  \"warning\": \"Output too long.\"\n}}"),
+            &format!(
+                "{{\n  \"returncode\": 0,\n  \"output_head\": \"{a}\",\n  \"output_tail\": \"{b}\",\n  \"elided_chars\": 2,\n  \"warning\": \"Output too long.\"\n}}"
+            ),
         );
         check(
             seen(&format!("{a}{b}"), -1, "E"),
-            &format!("{{\n  \"returncode\": -1,\n  \"output_head\": \"{a}\",\n  \"output_tail\": \"{b}\",\n  \"elided_chars\": 0,\n  \"warning\": \"Output too long.\", \"exception_info\": \"E\"\n}}"),
+            &format!(
+                "{{\n  \"returncode\": -1,\n  \"output_head\": \"{a}\",\n  \"output_tail\": \"{b}\",\n  \"elided_chars\": 0,\n  \"warning\": \"Output too long.\", \"exception_info\": \"E\"\n}}"
+            ),
         );
     }
 
@@ -192,7 +198,9 @@ mod tests {
         let (a, b) = ("é".repeat(5_000), "b".repeat(5_000));
         check(
             seen(&format!("{a}c{b}"), 0, ""),
-            &format!("<returncode>0</returncode>\n<warning>\n{TOO_LONG}\n</warning><output_head>\n{a}\n</output_head>\n<elided_chars>\n1 characters elided\n</elided_chars>\n<output_tail>\n{b}\n</output_tail>"),
+            &format!(
+                "<returncode>0</returncode>\n<warning>\n{TOO_LONG}\n</warning><output_head>\n{a}\n</output_head>\n<elided_chars>\n1 characters elided\n</elided_chars>\n<output_tail>\n{b}\n</output_tail>"
+            ),
         );
     }
 

@@ -153,9 +153,15 @@ mod tests {
             (
                 "bash",
                 "{bad json",
-                Err(format!("Error parsing tool call arguments: Expecting property name enclosed in double quotes: line 1 column 2 (char 1).{missing}")),
+                Err(format!(
+                    "Error parsing tool call arguments: Expecting property name enclosed in double quotes: line 1 column 2 (char 1).{missing}"
+                )),
             ),
-            ("bash", "", Err(format!("Error parsing tool call arguments: Expecting value: line 1 column 1 (char 0).{missing}"))),
+            (
+                "bash",
+                "",
+                Err(format!("Error parsing tool call arguments: Expecting value: line 1 column 1 (char 0).{missing}")),
+            ),
         ] {
             assert_eq!(command(&call(name, args)), expected, "{name} {args}");
         }

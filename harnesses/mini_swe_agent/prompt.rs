@@ -71,8 +71,11 @@ fn extra(cx: &Context) -> String {
         text.push_str(&format!("\n<instructions file=\"{}\">\n{}\n</instructions>\n", doc.path, doc.text.trim_end()));
     }
     if !cx.skills.is_empty() {
-        let lines: Vec<String> =
-            cx.skills.iter().map(|skill| format!("- {}: {} (cat {})", skill.name, skill.description, skill.file)).collect();
+        let lines: Vec<String> = cx
+            .skills
+            .iter()
+            .map(|skill| format!("- {}: {} (cat {})", skill.name, skill.description, skill.file))
+            .collect();
         text.push_str(&format!(
             "\n<skills>\nWhere one of these fits the task, read its file first:\n{}\n</skills>\n",
             lines.join("\n")

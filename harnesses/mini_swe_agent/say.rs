@@ -170,7 +170,10 @@ fn script(call: &Call) -> String {
 enum Retold {
     Call(Call, Answer),
     /// `call`: stands in for the call's block; None: the text of the reply has it.
-    Text { call: Option<String>, result: String },
+    Text {
+        call: Option<String>,
+        result: String,
+    },
 }
 
 fn echoed(block: Block, told: &HashMap<CallId, Retold>) -> Option<Block> {
