@@ -15,8 +15,7 @@ pub(crate) enum NotFound {
 /// The splices that carry out `chunks` on `text`, ascending and disjoint.
 pub(crate) fn splices(text: &str, chunks: &[Chunk]) -> Result<Vec<(Range<u64>, String)>, NotFound> {
     let file = FileLines::of(text);
-    let mut found: Vec<(Range<usize>, String)> = Vec::new();
-    let mut appended: Vec<&str> = Vec::new();
+    let mut found = Vec::new();
     let mut from = 0;
     for chunk in chunks {
         if let Some(context) = chunk.context {
@@ -26,10 +25,7 @@ pub(crate) fn splices(text: &str, chunks: &[Chunk]) -> Result<Vec<(Range<u64>, S
         let old: Vec<&str> = chunk.lines.iter().filter_map(|line| line.old()).collect();
         if old.is_empty() {
             // Only new lines: they go to the end, whatever the context said, as upstream does it.
-            appended.extend(chunk.lines.iter().filter_map(|line| match line {
-                Line::Add(text) => Some(*text),
-                _ => None,
-            }));
+            file.splice(file.lines.len(), &chunk.lines, &mut found);
             continue;
         }
         let mut lines = chunk.lines.clone();
@@ -46,13 +42,11 @@ pub(crate) fn splices(text: &str, chunks: &[Chunk]) -> Result<Vec<(Range<u64>, S
             }
         };
     }
-    if !appended.is_empty() {
-        file.append(&appended, &mut found);
-    }
-    Ok(found.into_iter().map(|(range, new)| (range.start as u64..range.end as u64, new)).collect())
+    Ok(file.in_order(found))
 }
 
-/// The lines without their last old one, where that is blank. A blank context line with new lines behind it becomes new.
+/// The lines without their last old one, where that is blank; a blank new line at the end goes with it. A blank context
+/// line with new lines behind it becomes new.
 fn without_last_blank<'a>(lines: &[Line<'a>]) -> Option<Vec<Line<'a>>> {
     let last = lines.iter().rposition(|line| line.old().is_some())?;
     let mut shorter = lines.to_vec();
@@ -63,6 +57,9 @@ fn without_last_blank<'a>(lines: &[Line<'a>]) -> Option<Vec<Line<'a>>> {
         }
         _ => return None,
     }
+    if last + 1 < lines.len() && lines.last() == Some(&Line::Add("")) {
+        shorter.pop();
+    }
     Some(shorter)
 }
 
@@ -70,8 +67,6 @@ fn without_last_blank<'a>(lines: &[Line<'a>]) -> Option<Vec<Line<'a>>> {
 struct FileLines<'a> {
     text: &'a str,
     lines: Vec<FileLine>,
-    /// The ending of most lines; LF where there is none.
-    usual_end: &'static str,
 }
 
 #[derive(Clone, Copy)]
@@ -87,26 +82,16 @@ impl<'a> FileLines<'a> {
         let bytes = text.as_bytes();
         let mut lines = Vec::new();
         let (mut start, mut at) = (0, 0);
-        let (mut lf, mut crlf, mut cr) = (0usize, 0usize, 0usize);
         while at < bytes.len() {
             let ending = match (bytes[at], bytes.get(at + 1)) {
-                (b'\n', _) => {
-                    lf += 1;
-                    1
-                }
-                (b'\r', Some(b'\n')) => {
-                    crlf += 1;
-                    2
-                }
-                (b'\r', _) => {
-                    cr += 1;
-                    1
-                }
-                _ => {
-                    at += 1;
-                    continue;
-                }
+                (b'\r', Some(b'\n')) => 2,
+                (b'\n' | b'\r', _) => 1,
+                _ => 0,
             };
+            if ending == 0 {
+                at += 1;
+                continue;
+            }
             lines.push(FileLine { start, end: at, next: at + ending });
             at += ending;
             start = at;
@@ -114,26 +99,23 @@ impl<'a> FileLines<'a> {
         if start < bytes.len() {
             lines.push(FileLine { start, end: bytes.len(), next: bytes.len() });
         }
-        let usual_end = if crlf > lf && crlf >= cr {
-            "\r\n"
-        } else if cr > lf {
-            "\r"
-        } else {
-            "\n"
-        };
-        FileLines { text, lines, usual_end }
+        FileLines { text, lines }
     }
 
     fn content(&self, index: usize) -> &'a str {
         self.lines.get(index).and_then(|line| self.text.get(line.start..line.end)).unwrap_or("")
     }
 
-    /// The ending of a line; where it has none (the last one may not), the usual one.
-    fn ending(&self, index: usize) -> &str {
-        match self.lines.get(index).and_then(|line| self.text.get(line.end..line.next)) {
+    /// The ending of new lines: that of the first line, as upstream does it also in files that mix them.
+    fn ending(&self) -> &'a str {
+        match self.lines.first().and_then(|line| self.text.get(line.end..line.next)) {
             Some(ending) if !ending.is_empty() => ending,
-            _ => self.usual_end,
+            _ => "\n",
         }
+    }
+
+    fn lacks_last_ending(&self) -> bool {
+        self.lines.last().is_some_and(|line| line.end == line.next)
     }
 
     /// Index of the first line at or after `from` where `old` stands; with `at_end` the last lines only. Each pass forgives
@@ -154,64 +136,49 @@ impl<'a> FileLines<'a> {
 
     /// Adds what `lines` change, the first old one being line `at` of the file.
     fn splice(&self, at: usize, lines: &[Line], out: &mut Vec<(Range<usize>, String)>) {
+        let start_of = |index: usize| self.lines.get(index).map_or(self.text.len(), |line| line.start);
         let mut index = at;
-        let mut rest = lines;
-        while let Some(first) = rest.first() {
-            if let Line::Keep(_) = first {
-                index += 1;
-                rest = &rest[1..];
-                continue;
-            }
-            let run = rest.iter().position(|line| matches!(line, Line::Keep(_))).unwrap_or(rest.len());
-            let (changed, later) = rest.split_at(run);
-            rest = later;
-            let removed = changed.iter().filter(|line| matches!(line, Line::Remove(_))).count();
-            let ending = match (removed, index) {
-                (0, 0) => self.ending(0),
-                (0, _) => self.ending(index - 1),
-                _ => self.ending(index),
-            };
-            let mut new = String::new();
-            let start = self.lines.get(index).map_or(self.text.len(), |line| line.start);
-            if index > 0 && self.lines.get(index - 1).is_some_and(|line| line.end == line.next) {
-                // The line before is the last one and lacks its end.
-                new.push_str(ending);
-            }
-            for line in changed {
-                if let Line::Add(text) = line {
-                    new.push_str(text);
-                    new.push_str(ending);
+        for run in lines.chunk_by(|a, b| is_kept(a) == is_kept(b)) {
+            let old = run.iter().filter(|line| line.old().is_some()).count();
+            if !run.first().is_some_and(is_kept) {
+                let mut new = String::new();
+                for line in run {
+                    if let Line::Add(text) = line {
+                        new.push_str(text);
+                        new.push_str(self.ending());
+                    }
                 }
+                out.push((start_of(index)..start_of(index + old), new));
             }
-            index += removed;
-            let end = if removed == 0 { start } else { self.lines.get(index - 1).map_or(start, |line| line.next) };
-            push(out, start..end, &new);
+            index += old;
         }
     }
 
-    fn append(&self, lines: &[&str], out: &mut Vec<(Range<usize>, String)>) {
+    /// Ascending, those that touch made one; at the same place as the patch has them.
+    fn in_order(&self, mut found: Vec<(Range<usize>, String)>) -> Vec<(Range<u64>, String)> {
+        found.sort_by_key(|(range, _)| range.start);
         let end = self.text.len();
-        let mut new = String::new();
-        if self.lines.last().is_some_and(|line| line.end == line.next) && out.last().is_none_or(|(r, _)| r.end < end) {
-            new.push_str(self.usual_end);
+        let mut out: Vec<(Range<u64>, String)> = Vec::new();
+        for (range, new) in found {
+            let (start, stop) = (range.start as u64, range.end as u64);
+            match out.last_mut() {
+                Some((last, text)) if last.end == start => {
+                    last.end = stop;
+                    text.push_str(&new);
+                }
+                // New lines behind a last one that lacks its ending.
+                _ if range.start == end && self.lacks_last_ending() => {
+                    out.push((start..stop, format!("{}{new}", self.ending())));
+                }
+                _ => out.push((start..stop, new)),
+            }
         }
-        for line in lines {
-            new.push_str(line);
-            new.push_str(self.usual_end);
-        }
-        push(out, end..end, &new);
+        out
     }
 }
 
-/// Two changes that touch become one.
-fn push(out: &mut Vec<(Range<usize>, String)>, range: Range<usize>, new: &str) {
-    match out.last_mut() {
-        Some((last, text)) if last.end == range.start => {
-            last.end = range.end;
-            text.push_str(new);
-        }
-        _ => out.push((range, new.to_owned())),
-    }
+fn is_kept(line: &Line) -> bool {
+    matches!(line, Line::Keep(_))
 }
 
 /// The characters of a line with look-alikes as ASCII and invisible ones left out, trimmed.

@@ -186,18 +186,23 @@ impl<'a> Reader<'a, '_> {
         if to.is_some() {
             self.at += 1;
         }
-        let mut chunks = Vec::new();
+        let (mut chunks, mut first) = (Vec::new(), true);
         // A header in column one ends the part; with spaces before it, it is a context line.
-        while self.peek().is_some_and(|line| !line.starts_with('*') || header(line).is_none()) {
-            chunks.push(self.chunk(chunks.is_empty())?);
+        while let Some(line) = self.peek().filter(|line| !line.starts_with('*') || header(line).is_none()) {
+            if line.trim_end() == END_OF_FILE {
+                self.at += 1;
+                continue;
+            }
+            let chunk = self.chunk(first)?;
+            // Blank lines below the header are no place.
+            if !(first && !line.starts_with('@') && chunk.lines.iter().all(|line| *line == Line::Keep(""))) {
+                chunks.push(chunk);
+            }
+            first = false;
         }
-        if chunks.is_empty() {
+        if first {
             return Err(PatchError::Hunk { line: header_line, why: HunkError::NoChunks(path.to_owned()) });
         }
-        // Blank lines between the parts were read as chunks of their own; they ask for nothing.
-        chunks.retain(|chunk| {
-            chunk.context.is_some() || chunk.at_end || !chunk.lines.iter().all(|l| *l == Line::Keep(""))
-        });
         Ok(FileOp::Update { path, to, chunks })
     }
 

@@ -208,6 +208,7 @@ fn places() {
     update(f, "@@\n-b\n+B\n@@\n+Y\n", ok, "a\nB\nc\nd\nY\n");
     update(f, "@@\n+X\n@@\n+Y\n", ok, "a\nb\nc\nd\nX\nY\n");
     update("", "@@\n+X\n", ok, "X\n");
+    update("a\n", "@@\n+Z\n@@\n a\n+N\n@@\n+M\n", ok, "a\nZ\nN\nM\n");
 }
 
 #[test]
@@ -224,6 +225,14 @@ fn end_of_file() {
     update("a\nb\n", "@@\n-b\n+B\n*** End of File  \n\n", ok, "a\nB\n");
     update("a\nb\n", "@@\n-b\n+B\n \n*** End of File\n", ok, "a\nB\n");
     update("a\nb\n", "@@\n+X\n*** End of File\n", ok, "a\nb\nX\n");
+    update("a\nb\n", "*** End of File\n@@\n-a\n+A\n", ok, "A\nb\n");
+    update(
+        "a\n",
+        "*** End of File\n",
+        "FAILED: invalid hunk at line 2, Update file hunk for path 'f.txt' is empty",
+        "",
+    );
+    update("a\n\n", "@@\n-a\n@@\n\n+\n*** End of File\n", ok, "\n\n");
 }
 
 #[test]
@@ -266,6 +275,7 @@ fn line_ends_stay() {
     update("a\nb\r\nc\r\n", "@@\n a\n+N\n b\n", ok, "a\nN\nb\r\nc\r\n");
     update("a\r\nb\r\nc\n", "@@\n+N\n", ok, "a\r\nb\r\nc\nN\r\n");
     update("a\r\nb\nc\r\n", "@@\n-a\n-b\n+A\n+B\n+C\n", ok, "A\r\nB\r\nC\r\nc\r\n");
+    update("a\nb\r\n", "@@\n-b\n+B\n@@\n+N\n", ok, "a\nB\nN\n");
     update("a\r\nb", "@@\n-b\n+B\n", ok, "a\r\nB\r\n");
     update("a\rb\n", "@@\n-a\n+X\n", ok, "X\rb\n");
     update("a\nb\n", "@@\r\n-a\r\n+A\r\n", ok, "A\nb\n");
