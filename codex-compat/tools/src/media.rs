@@ -141,6 +141,18 @@ fn fitted((width, height): (u32, u32), fit: Fit) -> (u32, u32) {
     }
 }
 
+/// An image that the user gave, made as Codex makes it: fitted to [`Fit::Squares`]. The error is for the user.
+pub fn read_image(path: &std::path::Path, name: &str) -> Result<Blob, String> {
+    let (bytes, _) = read::bytes(path, MAX_FILE).map_err(|failure| match failure {
+        Failure::Io { message, .. } => format!("{name}: {message}"),
+        Failure::NotAFile { .. } => format!("{name} is not a file"),
+        Failure::TooLarge { bytes, limit, .. } => format!("{name} has {bytes} bytes, more than {limit}"),
+        other => format!("{name}: {other:?}"),
+    })?;
+    let picture = picture(bytes, Fit::Squares).map_err(|bad| format!("{name}: {bad}"))?;
+    Ok(Blob::new(stamp::hash(&picture.bytes), picture.mime, picture.bytes))
+}
+
 pub(crate) fn read(path: &std::path::Path, max_side: Option<u32>) -> Result<Outcome, Failure> {
     let (bytes, meta) = read::bytes(path, MAX_FILE)?;
     let stamp = stamp::of(&meta, &bytes);

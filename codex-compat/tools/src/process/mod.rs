@@ -1,0 +1,154 @@
+//! Commands: started in the sandbox, waited for, handed back as tasks, ended with everything they started.
+mod capture;
+mod driver;
+mod shell;
+mod state;
+mod tasks;
+
+use std::{io, os::fd::OwnedFd, path::Path, sync::Arc, time::Duration};
+
+use protocol::{Exit, Failure, Millis, OnTimeout, Outcome, Run, Shell};
+use sandbox::{Launch, Size};
+use tokio::{sync::mpsc, time::Instant};
+
+use self::{
+    capture::Decoder,
+    driver::{Driver, Live, Wires},
+    shell::{CWD_FD, telling_cwd},
+};
+pub use self::{
+    shell::{shell_argv, user_shell},
+    tasks::Ended,
+};
+pub(crate) use self::{state::Process, tasks::Tasks};
+use crate::{Scope, fail};
+
+/// Takes output of a command as it comes.
+pub type OnOutput = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Of a terminal that nobody looks at.
+const SIZE: Size = Size { rows: 24, cols: 80 };
+
+/// Starts a command and what drives it.
+fn start(cx: &Scope, run: &Run) -> Result<Arc<Process>, Failure> {
+    let cwd = match &run.cwd {
+        Some(cwd) => cx.cwd.join(cwd),
+        None => cx.cwd.clone(),
+    };
+    check_folder(&cwd)?;
+    let mut argv: Vec<std::ffi::OsString> = shell_argv(&run.shell, &run.script).into_iter().map(Into::into).collect();
+    let mut launch_extra = Vec::new();
+    let mut told: Option<OwnedFd> = None;
+    if run.track_cwd {
+        let (read, write) = io::pipe().map_err(|e| spawn_failure(&e))?;
+        launch_extra.push((OwnedFd::from(write), CWD_FD));
+        told = Some(read.into());
+        argv.pop();
+        argv.push(telling_cwd(&run.script));
+    }
+    let mut launch = Launch::new(argv, cx.environment(&run.env), cwd);
+    launch.extra = launch_extra;
+    launch.linger = true;
+    launch.tty = run.tty.then_some(SIZE);
+    let mut child = sandbox::spawn(&cx.sandbox(), launch).map_err(|error| match error {
+        sandbox::Error::Setup(failure) => driver::not_run(&failure),
+        sandbox::Error::Nul { .. } => spawn_failure(&io::Error::from_raw_os_error(libc::EINVAL)),
+        error => Failure::Sandbox(error.to_string()),
+    })?;
+    let wires = Wires::new(&mut child).map_err(|e| spawn_failure(&e))?;
+    let (orders, received) = mpsc::unbounded_channel();
+    let process = Arc::new(Process::new(run.script.clone(), now(), run.tty, run.keep, orders));
+    let driver = Driver {
+        process: process.clone(),
+        child,
+        orders: received,
+        timeout: run.timeout.filter(|_| run.on_timeout == OnTimeout::Kill),
+        cwd: told,
+        live: Live { to: cx.on_output.clone(), room: run.keep, decoder: Decoder::default() },
+    };
+    tokio::spawn(driver.drive(wires));
+    Ok(process)
+}
+
+/// `World::Run`.
+pub(crate) async fn run(tasks: &Tasks, cx: &Scope, run: &Run) -> Outcome {
+    if let Shell::Kept(name) = &run.shell {
+        return Outcome::Failed(Failure::Other(format!("this build keeps no shell alive between commands ({name})")));
+    }
+    let process = match start(cx, run) {
+        Ok(process) => process,
+        Err(failure) => return Outcome::Failed(failure),
+    };
+    tasks.watch(&process);
+    if run.background {
+        return tasks.hand_back(&process);
+    }
+    // Whoever stops waiting stops the command.
+    let guard = StopOnDrop(&process);
+    let patience = [run.yield_after, run.timeout.filter(|_| run.on_timeout == OnTimeout::Background)];
+    let patience = patience.into_iter().flatten().min().map(|ms| Instant::now() + Duration::from_millis(ms));
+    tokio::select! {
+        biased;
+        () = process.ended() => {}
+        () = cx.cancel.cancelled() => {
+            process.stop();
+            process.ended().await;
+            let output = process.state().all.captured();
+            return Outcome::Interrupted { output: Some(output) };
+        }
+        () = until(patience) => {
+            guard.disarm();
+            return tasks.hand_back(&process);
+        }
+    }
+    guard.disarm();
+    tasks::final_outcome(&process)
+}
+
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+struct StopOnDrop<'a>(&'a Process);
+
+impl StopOnDrop<'_> {
+    fn disarm(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+fn check_folder(cwd: &Path) -> Result<(), Failure> {
+    match std::fs::metadata(cwd) {
+        Ok(meta) if meta.is_dir() => Ok(()),
+        Ok(_) => Err(spawn_failure(&io::Error::from_raw_os_error(libc::ENOTDIR))),
+        Err(e) => Err(spawn_failure(&e)),
+    }
+}
+
+fn spawn_failure(error: &io::Error) -> Failure {
+    Failure::Spawn { errno: fail::errno(error), message: fail::message(error) }
+}
+
+pub(crate) fn now() -> Millis {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)
+}
+
+/// The exit that a task shows while it runs or after it was never run.
+fn exit_of(process: &Process) -> Exit {
+    match &process.state().end {
+        None => Exit::Running,
+        Some(end) => end.exit.clone().unwrap_or(Exit::Code(127)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

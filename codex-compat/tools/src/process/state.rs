@@ -1,0 +1,146 @@
+//! A command that was started, as those see it who wait for it.
+use std::{
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use protocol::{Captured, Exit, Failure, Millis, Outcome, TaskId};
+use tokio::sync::{mpsc, watch};
+
+use super::capture::Capture;
+
+/// What the driver is told.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// End the whole tree.
+    Stop,
+    /// For the terminal; a command on pipes gets its interrupt from it.
+    Input(Vec<u8>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(super) command: String,
+    pub(super) started: Millis,
+    pub(super) tty: bool,
+    keep: u64,
+    orders: mpsc::UnboundedSender<Order>,
+    state: Mutex<State>,
+    /// Counts changes of the state.
+    news: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    /// Everything.
+    pub(super) all: Capture,
+    /// Since the last look; none was taken where this is None.
+    pub(super) fresh: Option<Capture>,
+    pub(super) last_output: Option<Instant>,
+    pub(super) end: Option<End>,
+    /// Nothing of it runs any more.
+    pub(super) gone: bool,
+    /// It was handed back as a task under this number.
+    pub(super) task: Option<TaskId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct End {
+    pub(super) exit: Result<Exit, Failure>,
+    pub(super) cwd_after: Option<PathBuf>,
+    pub(super) left: bool,
+}
+
+impl Process {
+    pub(super) fn new(
+        command: String,
+        started: Millis,
+        tty: bool,
+        keep: u64,
+        orders: mpsc::UnboundedSender<Order>,
+    ) -> Process {
+        let state =
+            State { all: Capture::new(keep), fresh: None, last_output: None, end: None, gone: false, task: None };
+        Process { command, started, tty, keep, orders, state: Mutex::new(state), news: watch::Sender::new(0) }
+    }
+
+    /// Nothing that panics is ever done under the lock, so a poisoned one is as good.
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn order(&self, order: Order) {
+        // A driver that is gone has nothing left to do.
+        let _ = self.orders.send(order);
+    }
+
+    pub(crate) fn stop(&self) {
+        self.order(Order::Stop);
+    }
+
+    pub(super) fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state());
+        self.news.send_modify(|n| *n += 1);
+    }
+
+    pub(super) fn output(&self, bytes: &[u8]) {
+        self.change(|state| {
+            state.all.push(bytes);
+            if let Some(fresh) = &mut state.fresh {
+                fresh.push(bytes);
+            }
+            state.last_output = Some(Instant::now());
+        });
+    }
+
+    /// Waits until `ready` gives something; looks again at every change.
+    pub(super) async fn wait<T>(&self, mut ready: impl FnMut(&mut State) -> Option<T>) -> T {
+        let mut news = self.news.subscribe();
+        loop {
+            news.borrow_and_update();
+            if let Some(found) = ready(&mut self.state()) {
+                return found;
+            }
+            if news.changed().await.is_err() {
+                // The sender lives as long as `self`.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    pub(super) async fn ended(&self) {
+        self.wait(|state| state.end.is_some().then_some(())).await;
+    }
+
+    pub(crate) async fn gone(&self) {
+        self.wait(|state| state.gone.then_some(())).await;
+    }
+
+    /// Output since the last look. From the first look on, two records are kept.
+    pub(super) fn look(&self, state: &mut State) -> Captured {
+        // At the end there is nothing to wait for: a character that never became whole is shown as it is.
+        let over = state.end.is_some();
+        match &mut state.fresh {
+            Some(fresh) if over => std::mem::replace(fresh, Capture::new(self.keep)).captured(),
+            Some(fresh) => fresh.take(),
+            None => {
+                let (captured, pending) = if over { (state.all.captured(), Vec::new()) } else { state.all.look() };
+                let mut fresh = Capture::new(self.keep);
+                fresh.push(&pending);
+                state.fresh = Some(fresh);
+                captured
+            }
+        }
+    }
+}
+
+/// The outcome of a command that has ended, with this output.
+pub(super) fn ended(end: &End, output: Captured) -> Outcome {
+    match &end.exit {
+        Err(failure) => Outcome::Failed(failure.clone()),
+        Ok(exit) => {
+            Outcome::Ran { output, exit: exit.clone(), cwd_after: end.cwd_after.clone(), task: None, left: end.left }
+        }
+    }
+}

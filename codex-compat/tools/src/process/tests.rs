@@ -1,0 +1,456 @@
+//! Real processes, without walls and (where the machine can build them) within.
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use pretty_assertions::assert_eq;
+use protocol::{
+    CallId, Captured, Cut, Exit, Failure, OnTimeout, Outcome, Run, SandboxMode, SandboxPolicy, Settings, Shell, TaskId,
+    TaskOp, WireId, World,
+};
+
+use crate::{Cancel, Local, Scope};
+
+/// No test waits longer than this for anything.
+const LIMIT: Duration = Duration::from_secs(20);
+const MODES: [SandboxMode; 2] = [SandboxMode::DangerFullAccess, SandboxMode::WorkspaceWrite];
+
+/// The build's own folder.
+fn target() -> PathBuf {
+    std::env::current_exe().unwrap().parent().unwrap().to_owned()
+}
+
+struct Ground {
+    temp: tempfile::TempDir,
+    cx: Scope,
+    host: Local,
+}
+
+impl Ground {
+    fn new(mode: SandboxMode) -> Ground {
+        // Not below `/tmp`, where everything would be writable.
+        let temp = tempfile::tempdir_in(target()).unwrap();
+        let cwd = temp.path().canonicalize().unwrap().join("ws");
+        std::fs::create_dir_all(&cwd).unwrap();
+        let settings = settings(mode, cwd);
+        let env = ["PATH", "HOME"].map(|name| (name.into(), std::env::var_os(name).unwrap_or_default())).into();
+        let state = temp.path().join("state");
+        std::fs::create_dir_all(&state).unwrap();
+        let cx = Scope::new(&settings, env, temp.path().join("session"), &state).unwrap();
+        Ground { temp, cx, host: Local::new() }
+    }
+
+    async fn act(&self, action: World) -> Outcome {
+        tokio::time::timeout(LIMIT, self.host.perform(&self.cx, action)).await.expect("it ends")
+    }
+
+    async fn run(&self, change: impl FnOnce(&mut Run), script: &str) -> Outcome {
+        self.act(World::Run(bash(script, change))).await
+    }
+}
+
+fn bash(script: &str, change: impl FnOnce(&mut Run)) -> Run {
+    let mut run = Run::new(script);
+    run.shell = Shell::Fresh { program: Some("/bin/bash".into()), login: false };
+    change(&mut run);
+    run
+}
+
+fn settings(mode: SandboxMode, cwd: PathBuf) -> Settings {
+    Settings {
+        provider: "p".into(),
+        model: "m".into(),
+        wire: WireId::Chat,
+        harness: "native".into(),
+        cwd,
+        sandbox: SandboxPolicy::new(mode),
+        approval: protocol::ApprovalPolicy::Never,
+        mode: protocol::Mode::Default,
+        effort: None,
+        summary: None,
+        verbosity: None,
+        instructions: None,
+        developer_instructions: None,
+        compact_prompt: None,
+        output_schema: None,
+        output_limit: None,
+        max_output: None,
+        features: Default::default(),
+    }
+}
+
+/// One test body on the runtime that the program uses, once for each mode.
+fn each_mode<F: Future<Output = ()>>(test: impl Fn(Ground) -> F) {
+    for mode in MODES {
+        on_runtime(async { test(Ground::new(mode)).await });
+    }
+}
+
+fn on_runtime(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(LIMIT * 3, test).await.expect("the test ends") });
+}
+
+fn ran(text: &str, exit: Exit) -> Outcome {
+    Outcome::Ran { output: Captured::whole(text), exit, cwd_after: None, task: None, left: false }
+}
+
+fn parts(outcome: &Outcome) -> (&Captured, &Exit, Option<TaskId>, bool) {
+    match outcome {
+        Outcome::Ran { output, exit, task, left, .. } => (output, exit, *task, *left),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn output_and_exit() {
+    each_mode(|g| async move {
+        let none = |_: &mut Run| {};
+        assert_eq!(g.run(none, "echo out; echo err >&2; echo out2").await, ran("out\nerr\nout2\n", Exit::Code(0)));
+        assert_eq!(g.run(none, "printf x; exit 7").await, ran("x", Exit::Code(7)));
+        assert_eq!(g.run(none, "kill -9 $$").await, ran("", Exit::Signal(9)));
+        assert_eq!(g.run(none, "printf '\\xc4\\xe3\\n'").await.pipe_text(), "\u{FFFD}\u{FFFD}\n");
+        assert_eq!(g.run(none, "pwd").await, ran(&format!("{}\n", g.cx.cwd.display()), Exit::Code(0)));
+        let script = "touch f && cat f /dev/null && ls";
+        assert_eq!(g.run(none, script).await, ran("f\n", Exit::Code(0)));
+    });
+}
+
+trait PipeText {
+    fn pipe_text(&self) -> String;
+}
+
+impl PipeText for Outcome {
+    fn pipe_text(&self) -> String {
+        parts(self).0.text.clone()
+    }
+}
+
+#[test]
+fn what_cannot_be_started_says_why() {
+    each_mode(|g| async move {
+        let missing = |errno, message: &str| Outcome::Failed(Failure::Spawn { errno, message: message.into() });
+        let no = "No such file or directory";
+        assert_eq!(g.run(|r| r.cwd = Some("nowhere".into()), "true").await, missing(libc::ENOENT, no));
+        std::fs::write(g.cx.cwd.join("file"), "").unwrap();
+        assert_eq!(g.run(|r| r.cwd = Some("file".into()), "true").await, missing(libc::ENOTDIR, "Not a directory"));
+        let shell = Shell::Fresh { program: Some("/nowhere/bash".into()), login: false };
+        assert_eq!(g.run(|r| r.shell = shell, "true").await, missing(libc::ENOENT, no));
+    });
+}
+
+#[test]
+fn nothing_waits_for_input() {
+    each_mode(|g| async move {
+        for script in ["cat", "read x; echo got", "python3 -c 'import getpass; getpass.getpass()' 2>/dev/null"] {
+            let outcome = g.run(|_| {}, script).await;
+            assert!(matches!(parts(&outcome).1, Exit::Code(_)), "{script}: {outcome:?}");
+        }
+        assert_eq!(g.run(|_| {}, "tty; exec 3</dev/tty").await.exit_is_not(0), true);
+    });
+}
+
+trait ExitIsNot {
+    fn exit_is_not(&self, code: i32) -> bool;
+}
+
+impl ExitIsNot for Outcome {
+    fn exit_is_not(&self, code: i32) -> bool {
+        *parts(self).1 != Exit::Code(code)
+    }
+}
+
+#[test]
+fn a_background_child_is_left_and_said() {
+    each_mode(|g| async move {
+        let scripts = [
+            "sleep 60 & echo done",
+            "setsid sleep 60 & echo done",
+            "(while :; do echo x; sleep 0.1; done) & echo done",
+            "nohup sleep 60 >/dev/null 2>&1 & echo done",
+        ];
+        for script in scripts {
+            let begun = Instant::now();
+            let outcome = g.run(|_| {}, script).await;
+            assert!(begun.elapsed() < Duration::from_secs(3), "{script}");
+            let (output, exit, task, left) = parts(&outcome);
+            assert_eq!((exit, task, left), (&Exit::Code(0), None, true), "{script}");
+            assert!(output.text.contains("done\n"), "{script}: {output:?}");
+        }
+        g.host.stop_all().await;
+        assert_eq!(g.host.perform(&g.cx, World::Task(TaskOp::List)).await, Outcome::Tasks(vec![]));
+    });
+}
+
+/// A process holds the lock while it lives.
+fn locked(g: &Ground) -> bool {
+    std::process::Command::new("flock")
+        .args(["-n", "-x"])
+        .arg(g.cx.cwd.join("lock"))
+        .arg("true")
+        .status()
+        .is_ok_and(|status| !status.success())
+}
+
+async fn until(mut ready: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !ready() {
+        assert!(begun.elapsed() < LIMIT, "in time");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Starts processes in every way out of a process group, all of which hold the lock.
+const STUBBORN: &str = "exec 8>lock; flock -x 8; trap '' TERM INT HUP; (sleep 100) & setsid sleep 100 & \
+    setsid bash -c 'trap \"\" TERM; (sleep 100 &) ; sleep 100' & echo ready; wait";
+
+#[test]
+fn a_timeout_ends_the_whole_tree() {
+    each_mode(|g| async move {
+        let script = format!("mkfifo p; (while :; do echo c; sleep 1; done) > p & echo partial; {STUBBORN}");
+        let outcome = g.run(|r| r.timeout = Some(700), &script).await;
+        assert_eq!(outcome, ran("partial\nready\n", Exit::TimedOut(700)));
+        assert!(!locked(&g));
+    });
+}
+
+#[test]
+fn an_interrupt_ends_the_whole_tree_and_keeps_the_output() {
+    each_mode(|g| async move {
+        let cancel = Cancel::new();
+        let (seen, stop) = (Arc::new(Mutex::new(String::new())), cancel.clone());
+        let cx = g.cx.call(&CallId::from("c")).cancelled_by(&cancel).on_output(move |text| {
+            let mut seen = seen.lock().unwrap();
+            seen.push_str(text);
+            if seen.ends_with("ready\n") {
+                stop.cancel();
+            }
+        });
+        let outcome = g.host.perform(&cx, World::Run(bash(STUBBORN, |_| {}))).await;
+        assert_eq!(outcome, Outcome::Interrupted { output: Some(Captured::whole("ready\n")) });
+        assert!(!locked(&g));
+    });
+}
+
+#[test]
+fn dropping_the_future_ends_the_command() {
+    each_mode(|g| async move {
+        let (told, mut ready) = tokio::sync::mpsc::unbounded_channel();
+        let cx = g.cx.clone().on_output(move |text| drop(told.send(text.to_owned())));
+        {
+            let run = g.host.perform(&cx, World::Run(bash(STUBBORN, |_| {})));
+            tokio::select! {
+                _ = run => panic!("it does not end by itself"),
+                text = ready.recv() => assert_eq!(text.as_deref(), Some("ready\n")),
+            }
+        }
+        until(|| !locked(&g)).await;
+    });
+}
+
+#[test]
+fn endless_output_is_bounded() {
+    each_mode(|g| async move {
+        let outcome = g.run(|r| r.timeout = Some(500), "yes").await;
+        let (output, exit, ..) = parts(&outcome);
+        assert_eq!(*exit, Exit::TimedOut(500));
+        assert!(output.bytes > 1 << 20 && output.text.len() == 1 << 20, "{} of {}", output.text.len(), output.bytes);
+        assert_eq!(output.cut, Some(Cut { at: 1 << 19, omitted: output.bytes - (1 << 20) }));
+
+        let outcome = g.run(|r| r.keep = 1000, "head -c 5000000 /dev/zero | tr '\\0' x; echo end").await;
+        let (output, exit, ..) = parts(&outcome);
+        assert_eq!((output.text.len(), output.bytes, output.lines, exit), (1000, 5_000_004, 1, &Exit::Code(0)));
+        assert!(output.text.ends_with("xend\n"));
+    });
+}
+
+#[test]
+fn live_output_splits_no_character_and_is_bounded() {
+    each_mode(|g| async move {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let sink = seen.clone();
+        let cx = g.cx.clone().on_output(move |text| sink.lock().unwrap().push(text.to_owned()));
+        let script = "for b in e2 82 ac f0 9f 99 82; do printf \"\\x$b\"; sleep 0.02; done; echo";
+        let outcome = g.host.perform(&cx, World::Run(bash(script, |_| {}))).await;
+        assert_eq!(outcome, ran("€🙂\n", Exit::Code(0)));
+        let pieces = seen.lock().unwrap().clone();
+        assert!(!pieces.concat().contains('\u{FFFD}') && pieces.concat() == "€🙂\n", "{pieces:?}");
+        seen.lock().unwrap().clear();
+        g.host.perform(&cx, World::Run(bash("yes | head -c 3000000", |r| r.keep = 100))).await;
+        assert!(seen.lock().unwrap().concat().len() < 200_000);
+    });
+}
+
+#[test]
+fn the_last_folder_is_told_and_the_status_kept() {
+    for mode in [SandboxMode::DangerFullAccess, SandboxMode::WorkspaceWrite, SandboxMode::ReadOnly] {
+        on_runtime(async {
+            let g = Ground::new(mode);
+            std::fs::create_dir(g.cx.cwd.join("sub dir")).unwrap();
+            let check = async |script: &str, expected: Option<&str>, code: i32, shell: &str| {
+                let shell = Shell::Fresh { program: Some(shell.into()), login: false };
+                let outcome = g
+                    .run(
+                        |r| {
+                            r.track_cwd = true;
+                            r.shell = shell;
+                        },
+                        script,
+                    )
+                    .await;
+                let Outcome::Ran { cwd_after, exit, .. } = &outcome else { panic!("{outcome:?}") };
+                let expected = expected.map(|name| g.cx.cwd.join(name).canonicalize().unwrap());
+                assert_eq!((cwd_after, exit), (&expected, &Exit::Code(code)), "{script}");
+            };
+            for shell in ["/bin/bash", "/bin/sh"] {
+                check("cd 'sub dir'", Some("sub dir"), 0, shell).await;
+                check("cd 'sub dir'; false", Some("sub dir"), 1, shell).await;
+                check("cd 'sub dir'\nexit 5", Some("sub dir"), 5, shell).await;
+                check("(cd 'sub dir')", Some("."), 0, shell).await;
+                check("cd 'sub dir'; sleep 60 &", Some("sub dir"), 0, shell).await;
+            }
+            check("set -e; cd ..; false", Some(".."), 1, "/bin/bash").await;
+        });
+    }
+}
+
+#[test]
+fn variables_reach_the_command() {
+    each_mode(|g| async move {
+        let cx = g.cx.call(&CallId::from("call_1"));
+        let run = bash("echo $CODEX_TOOL_CALL_ID,$A,$HOME", |r| {
+            r.env = vec![("A".into(), "1".into()), ("HOME".into(), "/h".into())];
+        });
+        assert_eq!(g.host.perform(&cx, World::Run(run)).await, ran("call_1,1,/h\n", Exit::Code(0)));
+    });
+}
+
+#[test]
+fn an_approved_escalation_has_no_walls() {
+    on_runtime(async {
+        let g = Ground::new(SandboxMode::WorkspaceWrite);
+        let outside = g.temp.path().join("outside");
+        let script = format!("touch {}", outside.display());
+        assert!(g.run(|_| {}, &script).await.exit_is_not(0));
+        assert!(!outside.exists());
+        let cx = g.cx.clone().outside(true);
+        assert_eq!(g.host.perform(&cx, World::Run(bash(&script, |_| {}))).await, ran("", Exit::Code(0)));
+        assert!(outside.exists());
+    });
+}
+
+#[test]
+fn a_command_is_handed_back_and_polled() {
+    each_mode(|g| async move {
+        let script = "echo one; until [ -e go ]; do sleep 0.02; done; echo two; exit 3";
+        let outcome = g.run(|r| r.yield_after = Some(300), script).await;
+        let (output, exit, task, left) = parts(&outcome);
+        assert_eq!((output.text.as_str(), exit, left), ("one\n", &Exit::Running, false));
+        let task = task.unwrap();
+        assert!((10_000..100_000).contains(&task.0));
+        let Outcome::Tasks(list) = g.act(World::Task(TaskOp::List)).await else { panic!() };
+        assert_eq!(
+            (list.len(), list[0].task, &list[0].exit, list[0].command.as_str()),
+            (1, task, &Exit::Running, script)
+        );
+        let running = |text: &str| Outcome::Ran {
+            output: Captured::whole(text),
+            exit: Exit::Running,
+            cwd_after: None,
+            task: Some(task),
+            left: false,
+        };
+        assert_eq!(g.act(World::Stdin { task, bytes: vec![], wait: 10 }).await, running(""));
+        std::fs::write(g.cx.cwd.join("go"), "").unwrap();
+        assert_eq!(g.act(World::Stdin { task, bytes: vec![], wait: 15_000 }).await, ran("two\n", Exit::Code(3)));
+        let gone = Outcome::Failed(Failure::NoSuchTask(task));
+        assert_eq!(g.act(World::Stdin { task, bytes: vec![], wait: 10 }).await, gone);
+        let ended = tokio::time::timeout(LIMIT, g.host.next_ended()).await.unwrap();
+        assert_eq!(
+            (ended.task, ended.command.as_str(), ended.outcome),
+            (task, script, ran("one\ntwo\n", Exit::Code(3)))
+        );
+    });
+}
+
+#[test]
+fn a_terminal_takes_input() {
+    each_mode(|g| async move {
+        let script = "tty; [ -t 0 ] && [ -t 1 ] && echo yes; stty size; read line; echo \"got $line\"; cat";
+        let outcome = g.run(|r| (r.tty, r.yield_after) = (true, Some(600)), script).await;
+        let (output, exit, task, _) = parts(&outcome);
+        assert_eq!(*exit, Exit::Running);
+        assert!(output.text.starts_with("/dev/pts/") && output.text.ends_with("\r\nyes\r\n24 80\r\n"), "{output:?}");
+        let task = task.unwrap();
+        let stdin = |bytes: &[u8]| World::Stdin { task, bytes: bytes.to_vec(), wait: 15_000 };
+        let begun = Instant::now();
+        let outcome = g.act(stdin(b"hello\n")).await;
+        assert!(begun.elapsed() < Duration::from_secs(10), "it has settled before");
+        assert_eq!((outcome.pipe_text().as_str(), parts(&outcome).1), ("hello\r\ngot hello\r\n", &Exit::Running));
+        // More than the terminal holds at once.
+        let long = format!("{}\n", "x".repeat(1000)).repeat(20);
+        let outcome = g.act(stdin(long.as_bytes())).await;
+        assert_eq!(parts(&outcome).0.lines, 40);
+        let outcome = g.act(stdin(b"\x04")).await;
+        assert_eq!((parts(&outcome).1, parts(&outcome).2), (&Exit::Code(0), None));
+    });
+}
+
+#[test]
+fn without_a_terminal_there_is_no_input_but_an_interrupt() {
+    each_mode(|g| async move {
+        let script = "trap 'echo caught; exit 4' INT; echo ready; while :; do sleep 0.02; done";
+        let outcome = g.run(|r| r.background = true, script).await;
+        let (output, exit, task, _) = parts(&outcome);
+        assert_eq!((output.text.as_str(), exit), ("", &Exit::Running));
+        let task = task.unwrap();
+        let outcome = g.act(World::Task(TaskOp::Output { task, wait: 15_000 })).await;
+        assert_eq!(outcome.pipe_text(), "ready\n");
+        let closed = "standard input is closed: the command was started without a terminal";
+        assert_eq!(
+            g.act(World::Stdin { task, bytes: b"x".to_vec(), wait: 10 }).await,
+            Outcome::Failed(Failure::Other(closed.into()))
+        );
+        let outcome = g.act(World::Stdin { task, bytes: vec![3], wait: 15_000 }).await;
+        assert_eq!(outcome, ran("caught\n", Exit::Code(4)));
+    });
+}
+
+#[test]
+fn a_timeout_may_move_a_command_to_the_background() {
+    each_mode(|g| async move {
+        let change = |r: &mut Run| (r.timeout, r.on_timeout) = (Some(200), OnTimeout::Background);
+        let outcome = g.run(change, &format!("echo one; {STUBBORN}")).await;
+        let (output, exit, task, _) = parts(&outcome);
+        assert_eq!((output.text.as_str(), exit), ("one\nready\n", &Exit::Running));
+        let task = task.unwrap();
+        assert!(locked(&g));
+        assert_eq!(g.act(World::Task(TaskOp::Stop { task })).await, ran("", Exit::Stopped));
+        assert!(!locked(&g));
+        let ended = g.host.next_ended().await;
+        assert_eq!((ended.task, ended.outcome), (task, ran("one\nready\n", Exit::Stopped)));
+        // It can still be asked about.
+        assert_eq!(g.act(World::Task(TaskOp::Output { task, wait: 1000 })).await, ran("", Exit::Stopped));
+    });
+}
+
+#[test]
+fn all_ends_together() {
+    each_mode(|g| async move {
+        for change in [|r: &mut Run| r.background = true, |r: &mut Run| (r.tty, r.yield_after) = (true, Some(1))] {
+            g.run(change, "exec 8>>lock; flock -s 8; setsid sleep 100 & echo ready; wait").await;
+        }
+        until(|| locked(&g)).await;
+        let waiting = g.host.perform(&g.cx, World::Run(bash("sleep 100", |_| {})));
+        let stop = async {
+            tokio::task::yield_now().await;
+            g.host.stop_all().await;
+        };
+        let (outcome, ()) = tokio::join!(waiting, stop);
+        assert_eq!(outcome, ran("", Exit::Stopped));
+        assert!(!locked(&g));
+        assert_eq!(g.act(World::Task(TaskOp::List)).await, Outcome::Tasks(vec![]));
+    });
+}
