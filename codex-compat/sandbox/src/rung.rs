@@ -39,18 +39,6 @@ impl Rung {
         Rung::ALL.into_iter().find(|rung| rung.name() == name)
     }
 
-    pub(crate) fn has_user_ns(self) -> bool {
-        matches!(self, Rung::User | Rung::UserNoPid)
-    }
-
-    pub(crate) fn has_mounts(self) -> bool {
-        matches!(self, Rung::User | Rung::UserNoPid | Rung::Mount | Rung::MountNoPid)
-    }
-
-    pub(crate) fn has_pid_ns(self) -> bool {
-        matches!(self, Rung::User | Rung::Mount)
-    }
-
     /// What the user should know, said once. None: everything is enforced.
     /// `workspace`: the folder whose top level is fixed; None in read-only mode, where nothing of that matters.
     pub fn message(self, workspace: Option<&Path>, weak: bool) -> Option<String> {
@@ -94,6 +82,21 @@ impl Rung {
             }
             Rung::Nothing => "nothing: commands are refused in read-only and workspace-write",
         }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Rung {
+    pub(crate) fn has_user_ns(self) -> bool {
+        matches!(self, Rung::User | Rung::UserNoPid)
+    }
+
+    pub(crate) fn has_mounts(self) -> bool {
+        matches!(self, Rung::User | Rung::UserNoPid | Rung::Mount | Rung::MountNoPid)
+    }
+
+    pub(crate) fn has_pid_ns(self) -> bool {
+        matches!(self, Rung::User | Rung::Mount)
     }
 }
 

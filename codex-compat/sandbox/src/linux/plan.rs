@@ -67,10 +67,14 @@ fn pins<'a>(roots: &[&'a Path], guards: &'a [Guard]) -> Vec<&'a Path> {
 fn grants_around(spec: &Spec, guards: &[Guard]) -> Vec<PathBuf> {
     let mut grants = Vec::new();
     for root in &spec.roots {
-        // A temporary folder around the workspace would be fixed at its top and so be of no use.
+        let temporary = root.kind == RootKind::Temporary;
         let around_another = spec.roots.iter().any(|other| other != root && other.path.starts_with(&root.path));
-        if !(around_another && root.kind == RootKind::Temporary) {
-            grant(&root.path, spec, guards, &mut grants);
+        // A temporary folder that is fixed at its top is of no use. So around the workspace it is no root at all, and
+        // elsewhere names at its top are not guarded.
+        let at_top = |guard: &Guard| guard.path.parent() == Some(&root.path) && guard.path != spec.state;
+        let guards: Vec<_> = guards.iter().filter(|guard| !(temporary && at_top(guard))).cloned().collect();
+        if !(temporary && around_another) {
+            grant(&root.path, spec, &guards, &mut grants);
         }
     }
     grants
