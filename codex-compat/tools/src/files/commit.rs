@@ -412,9 +412,9 @@ impl Transaction<'_> {
         self.undo.push(Undo::Content { file: clone, old });
         if new.len() as u64 > seen.len {
             // Finds out about a full disk before a byte is lost; not every file system can tell.
-            match fallocate(&file, FallocateFlags::empty(), 0, new.len() as u64) {
-                Err(e @ (Errno::NOSPC | Errno::DQUOT)) => return Err(e.into()),
-                _ => {}
+            let reserved = fallocate(&file, FallocateFlags::empty(), 0, new.len() as u64);
+            if let Err(e @ (Errno::NOSPC | Errno::DQUOT)) = reserved {
+                return Err(e.into());
             }
         }
         file.write_all_at(&new, 0).map_err(errno)?;

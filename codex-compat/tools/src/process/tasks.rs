@@ -117,8 +117,8 @@ impl Tasks {
         }
     }
 
-    fn find(&self, task: TaskId) -> Result<Arc<Process>, Outcome> {
-        self.table().tasks.get(&task).cloned().ok_or(Outcome::Failed(Failure::NoSuchTask(task)))
+    fn find(&self, task: TaskId) -> Result<Arc<Process>, Failure> {
+        self.table().tasks.get(&task).cloned().ok_or(Failure::NoSuchTask(task))
     }
 
     /// `World::Stdin`. Waits until the command ends or `wait` has passed; after input, also until its output has settled.
@@ -126,7 +126,7 @@ impl Tasks {
     pub(crate) async fn stdin(&self, cx: &Scope, task: TaskId, bytes: Vec<u8>, wait: Millis) -> Outcome {
         let process = match self.find(task) {
             Ok(process) => process,
-            Err(outcome) => return outcome,
+            Err(failure) => return Outcome::Failed(failure),
         };
         let fed = !bytes.is_empty();
         if fed {
@@ -170,7 +170,7 @@ impl Tasks {
             TaskOp::Output { task, wait } => {
                 let process = match self.find(task) {
                     Ok(process) => process,
-                    Err(outcome) => return outcome,
+                    Err(failure) => return Outcome::Failed(failure),
                 };
                 let deadline = Instant::now() + Duration::from_millis(wait);
                 tokio::select! {
@@ -185,7 +185,7 @@ impl Tasks {
             TaskOp::Stop { task } => {
                 let process = match self.find(task) {
                     Ok(process) => process,
-                    Err(outcome) => return outcome,
+                    Err(failure) => return Outcome::Failed(failure),
                 };
                 process.stop();
                 process.ended().await;

@@ -1,6 +1,7 @@
 //! Real processes, without walls and (where the machine can build them) within.
 use std::{
     path::PathBuf,
+    rc::Rc,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -82,9 +83,9 @@ fn settings(mode: SandboxMode, cwd: PathBuf) -> Settings {
 }
 
 /// One test body on the runtime that the program uses, once for each mode.
-fn each_mode<F: Future<Output = ()>>(test: impl Fn(Ground) -> F) {
+fn each_mode<F: Future<Output = ()>>(test: impl Fn(Rc<Ground>) -> F) {
     for mode in MODES {
-        on_runtime(async { test(Ground::new(mode)).await });
+        on_runtime(async { test(Rc::new(Ground::new(mode))).await });
     }
 }
 

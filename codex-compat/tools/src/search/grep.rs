@@ -39,7 +39,9 @@ pub(crate) fn grep(search: &Search, abandoned: &Abandoned) -> Result<Outcome, Fa
             found.more = true;
             break;
         }
-        if !entry.file_type().is_some_and(|kind| kind.is_file()) && !(is_file && entry.depth() == 0) {
+        // A root that is a link to a file was asked for by its name.
+        let wanted = entry.file_type().is_some_and(|kind| kind.is_file()) || is_file && entry.depth() == 0;
+        if !wanted {
             continue;
         }
         let below = entry.path().strip_prefix(&search.root).unwrap_or(entry.path());
@@ -80,8 +82,8 @@ struct Lines<'a> {
 impl Lines<'_> {
     /// `number` of the first of the lines in `bytes`.
     fn add(&mut self, number: Option<u64>, bytes: &[u8], context: bool) -> bool {
-        let mut number = number.unwrap_or(0);
-        for line in bytes.strip_suffix(b"\n").unwrap_or(bytes).split(|b| *b == b'\n') {
+        let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes).split(|b| *b == b'\n');
+        for (number, line) in (number.unwrap_or(0)..).zip(lines) {
             if self.room.bytes == 0 {
                 self.room.more = true;
                 return false;
@@ -90,7 +92,6 @@ impl Lines<'_> {
             let text = String::from_utf8_lossy(&line[..line.len().min(MAX_LINE)]).into_owned();
             self.room.bytes = self.room.bytes.saturating_sub(text.len() + 1);
             self.lines.push((number, text, context));
-            number += 1;
         }
         true
     }

@@ -82,6 +82,7 @@ fn lists() {
     assert!(matches!(kind("no"), Failure::Io { errno: libc::ENOENT, .. }));
 }
 
+type Line<'a> = (u64, &'a str, bool);
 type Lines = Vec<(String, Vec<(u64, String, bool)>)>;
 
 fn lines(root: &Path, search: &Search) -> (Lines, bool) {
@@ -94,7 +95,7 @@ fn lines(root: &Path, search: &Search) -> (Lines, bool) {
 fn greps() {
     let temp = tree();
     let root = temp.path();
-    let check = |change: &dyn Fn(&mut Search), pattern: &str, expected: &[(&str, &[(u64, &str, bool)])], more: bool| {
+    let check = |change: &dyn Fn(&mut Search), pattern: &str, expected: &[(&str, &[Line])], more: bool| {
         let mut search = search(root, pattern);
         change(&mut search);
         let expected: Lines = expected
@@ -106,8 +107,8 @@ fn greps() {
         assert_eq!(lines(root, &search), (expected, more), "{pattern}");
     };
     let plain = |_: &mut Search| {};
-    let deep: &[(u64, &str, bool)] = &[(2, "fn deep() {", false)];
-    let lib: &[(u64, &str, bool)] = &[(1, "fn lib() {}", false), (2, "fn Main() {}", false)];
+    let deep: &[Line] = &[(2, "fn deep() {", false)];
+    let lib: &[Line] = &[(1, "fn lib() {}", false), (2, "fn Main() {}", false)];
     check(&plain, "^fn ", &[("src/deep/mod.rs", deep), ("src/lib.rs", lib)], false);
     check(&plain, "main", &[], false);
     check(&|s| s.ignore_case = true, "main", &[("src/lib.rs", &lib[1..])], false);
@@ -122,7 +123,7 @@ fn greps() {
     check(&|s| (s.before, s.after) = (1, 1), "four", &[("b.txt", &[(4, "two", true), (5, "four", false)])], false);
     check(&|s| (s.limit, s.after) = (1, 1), "two", &[("b.txt", &[(2, "two", false), (3, "three", true)])], true);
     check(&|s| s.limit = 2, "two", &[("b.txt", &[(2, "two", false), (4, "two", false)])], false);
-    let both: &[(u64, &str, bool)] = &[(2, "fn deep() {", false), (3, "}", false)];
+    let both: &[Line] = &[(2, "fn deep() {", false), (3, "}", false)];
     check(&|s| s.multiline = true, r"deep\(\) \{\n\}", &[("src/deep/mod.rs", both)], false);
     let only = |s: &mut Search| s.root = root.join("b.txt");
     let mut one = search(root, "one");
