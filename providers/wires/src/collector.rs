@@ -6,6 +6,8 @@ use protocol::{Block, BlockKind, CallForm, CallId, Delta, ProviderError, Reply, 
 #[derive(Debug)]
 pub struct Collector {
     reply: Reply,
+    /// Root of ids for calls: the server's id of the reply is no such thing, some servers give the same to all.
+    own: ReplyId,
     blocks: Vec<Slot>,
     stopped: bool,
     error: Option<ProviderError>,
@@ -21,8 +23,9 @@ struct Slot {
 impl Collector {
     /// `own`: the reply's id where the server gives none, and the root of ids for calls without one. Unique in the thread.
     pub fn new(from: Source, own: impl Into<ReplyId>) -> Collector {
-        let reply = Reply { id: own.into(), from, blocks: Vec::new(), stop: Stop::Cut, usage: Default::default() };
-        Collector { reply, blocks: Vec::new(), stopped: false, error: None }
+        let own = own.into();
+        let reply = Reply { id: own.clone(), from, blocks: Vec::new(), stop: Stop::Cut, usage: Default::default() };
+        Collector { reply, own, blocks: Vec::new(), stopped: false, error: None }
     }
 
     pub fn feed(&mut self, delta: &Delta) {
@@ -83,7 +86,7 @@ impl Collector {
                     // The output limit can end a reply in the middle of arguments.
                     let torn = cut_short && place == last && call.form == CallForm::Function && !is_json(&call.args);
                     if call.id.0.is_empty() || seen.contains(&call.id) {
-                        call.id = CallId(own_id(&self.reply.id, slot.at));
+                        call.id = CallId(own_id(&self.own, slot.at));
                     }
                     seen.push(call.id.clone());
                     slot.ended && !torn

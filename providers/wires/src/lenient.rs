@@ -156,7 +156,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
 
 /// Arguments of a call: a string, or (Ollama) the object itself, which becomes its JSON text.
 #[derive(Debug, Default)]
-pub(crate) struct Args<'a>(pub(crate) Cow<'a, str>);
+pub(crate) struct Args<'a>(pub(crate) Str<'a>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Args<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Args<'a>, D::Error> {
@@ -167,10 +167,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Args<'a> {
                 f.write_str("arguments")
             }
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Args<'a>, E> {
-                Ok(Args(Cow::Borrowed(text)))
+                Ok(Args(Str(Cow::Borrowed(text))))
             }
             fn visit_str<E>(self, text: &str) -> Result<Args<'a>, E> {
-                Ok(Args(Cow::Owned(text.to_owned())))
+                Ok(Args(Str(Cow::Owned(text.to_owned()))))
             }
             fn visit_u64<E>(self, _: u64) -> Result<Args<'a>, E> {
                 Ok(Args::default())
@@ -183,7 +183,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Args<'a> {
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Args<'a>, A::Error> {
                 let object = serde_json::Value::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(Args(Cow::Owned(object.to_string())))
+                Ok(Args(Str(Cow::Owned(object.to_string()))))
             }
             drained!();
         }
@@ -201,7 +201,10 @@ pub(crate) fn event<'d, T: Deserialize<'d>>(data: &'d [u8], spare: &'d mut Vec<u
     if data.trim_ascii_start().first() != Some(&b'{') {
         return None;
     }
-    if let Ok(it) = serde_json::from_slice(data) {
+    // Checked once as a whole, serde need not check each string.
+    if let Ok(text) = std::str::from_utf8(data)
+        && let Ok(it) = serde_json::from_str(text)
+    {
         return Some(it);
     }
     let text = String::from_utf8_lossy(data);

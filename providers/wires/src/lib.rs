@@ -3,6 +3,7 @@
 //!
 //! A request is `head`, then the frozen bytes of each entry joined by commas, then `tail`. What is frozen is never made
 //! again, so a request extends the one before it by construction, and no step does work that grows with the thread.
+mod asked;
 mod calls;
 pub mod chat;
 mod collector;
@@ -13,6 +14,8 @@ mod parts;
 mod refusal;
 pub mod responses;
 pub mod sse;
+mod stream;
+mod template;
 
 use bytes::Bytes;
 pub use collector::{Collector, deltas_of};

@@ -287,7 +287,7 @@ fn kind(status: Option<u16>, tokens: &str, message: &str) -> ErrorKind {
 }
 
 fn to_millis(seconds: f64) -> Millis {
-    (seconds.clamp(0.0, 1e9) * 1000.0).ceil() as Millis
+    (seconds.clamp(0.0, 1e9) * 1000.0).round() as Millis
 }
 
 /// `retry-after-ms`, or `retry-after` in seconds. A date is not read: there is no clock here.

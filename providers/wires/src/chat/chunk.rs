@@ -33,7 +33,7 @@ pub(super) struct Choice<'a> {
     pub(super) delta: Option<Piecewise<'a>>,
     /// Of an answer that is no stream.
     #[serde(borrow, default)]
-    pub(super) message: Option<Piecewise<'a>>,
+    pub(super) message: Option<Box<Piecewise<'a>>>,
     #[serde(borrow, default)]
     pub(super) finish_reason: Str<'a>,
     /// Moonshot.
@@ -44,29 +44,30 @@ pub(super) struct Choice<'a> {
     pub(super) error: RawRef<'a>,
 }
 
-#[derive(Deserialize)]
+/// Rare fields are boxed: a chunk is moved several times while it is read, and its size is its cost.
+#[derive(Deserialize, Default)]
 pub(super) struct Piecewise<'a> {
     #[serde(borrow, default)]
     pub(super) content: Content<'a>,
     #[serde(borrow, default)]
-    pub(super) refusal: Str<'a>,
+    pub(super) refusal: Option<Box<Str<'a>>>,
     #[serde(borrow, default)]
     pub(super) reasoning_content: Str<'a>,
     #[serde(borrow, default)]
     pub(super) reasoning: Str<'a>,
     #[serde(borrow, default)]
-    pub(super) thinking: Str<'a>,
+    pub(super) thinking: Option<Box<Str<'a>>>,
     #[serde(borrow, default)]
     pub(super) reasoning_details: RawRef<'a>,
     #[serde(borrow, default)]
     pub(super) tool_calls: Option<Vec<CallPiece<'a>>>,
     #[serde(borrow, default)]
-    pub(super) function_call: Option<FunctionPiece<'a>>,
+    pub(super) function_call: Option<Box<FunctionPiece<'a>>>,
     #[serde(borrow, default)]
     pub(super) extra_content: RawRef<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 pub(super) struct CallPiece<'a> {
     #[serde(default)]
     pub(super) index: Num,
@@ -88,9 +89,80 @@ pub(super) struct FunctionPiece<'a> {
     pub(super) arguments: Args<'a>,
 }
 
+/// Which string of a chunk, of those that come in many pieces.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Said {
+    Content,
+    ReasoningContent,
+    Reasoning,
+    /// Of the call with this index.
+    Arguments(u64),
+}
+
+impl<'a> Choice<'a> {
+    /// The text of a chunk that is nothing but one of these strings.
+    pub(super) fn only(&self) -> Option<(&Str<'a>, Said)> {
+        let piece = self.delta.as_ref()?;
+        let rare = piece.refusal.is_some()
+            || piece.thinking.is_some()
+            || piece.reasoning_details.is_some()
+            || piece.function_call.is_some()
+            || piece.extra_content.is_some();
+        let ends = self.finish_reason.some().is_some();
+        if rare || ends || self.message.is_some() || self.usage.is_some() || self.error.is_some() {
+            return None;
+        }
+        let content = match &piece.content {
+            Content::Text(text) => text,
+            Content::Parts(_) => return None,
+        };
+        let calls = piece.tool_calls.as_deref().unwrap_or_default();
+        let args = match calls {
+            [] => None,
+            [call] => Some(call.only()?),
+            _ => return None,
+        };
+        let strings = [
+            (content, Said::Content),
+            (&piece.reasoning_content, Said::ReasoningContent),
+            (&piece.reasoning, Said::Reasoning),
+        ];
+        let mut said = strings.into_iter().chain(args).filter(|(text, _)| !text.is_empty());
+        let first = said.next()?;
+        said.next().is_none().then_some(first)
+    }
+}
+
+impl<'a> CallPiece<'a> {
+    fn only(&self) -> Option<(&Str<'a>, Said)> {
+        let function = self.function.as_ref()?;
+        let more = self.custom.is_some() || self.extra_content.is_some();
+        let names = self.id.some().is_some() || function.name.some().is_some();
+        (!more && !names).then_some((&function.arguments.0, Said::Arguments(self.index.0?)))
+    }
+}
+
+impl<'a> Piecewise<'a> {
+    /// A chunk that is nothing but this string.
+    pub(super) fn of(said: Said, text: Str<'a>) -> Piecewise<'a> {
+        let mut piece = Piecewise::default();
+        match said {
+            Said::Content => piece.content = Content::Text(text),
+            Said::ReasoningContent => piece.reasoning_content = text,
+            Said::Reasoning => piece.reasoning = text,
+            Said::Arguments(index) => {
+                let function = FunctionPiece { name: Str::default(), arguments: Args(text) };
+                let call = CallPiece { index: Num(Some(index)), function: Some(function), ..CallPiece::default() };
+                piece.tool_calls = Some(vec![call]);
+            }
+        }
+        piece
+    }
+}
+
 /// A string, or (Mistral) a list of text and thinking.
 pub(super) enum Content<'a> {
-    Text(Cow<'a, str>),
+    Text(Str<'a>),
     Parts(Vec<ContentPart<'a>>),
 }
 
@@ -108,7 +180,7 @@ pub(super) struct Thinking<'a>(pub(super) Vec<Cow<'a, str>>);
 
 impl Default for Content<'_> {
     fn default() -> Self {
-        Content::Text(Cow::Borrowed(""))
+        Content::Text(Str::default())
     }
 }
 
@@ -121,10 +193,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
                 f.write_str("content")
             }
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Content<'a>, E> {
-                Ok(Content::Text(Cow::Borrowed(text)))
+                Ok(Content::Text(Str(Cow::Borrowed(text))))
             }
             fn visit_str<E>(self, text: &str) -> Result<Content<'a>, E> {
-                Ok(Content::Text(Cow::Owned(text.to_owned())))
+                Ok(Content::Text(Str(Cow::Owned(text.to_owned()))))
             }
             fn visit_unit<E>(self) -> Result<Content<'a>, E> {
                 Ok(Content::default())
@@ -152,7 +224,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Thinking<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Thinking<'a>, D::Error> {
         Ok(Thinking(match Content::deserialize(deserializer)? {
             Content::Text(text) if text.is_empty() => Vec::new(),
-            Content::Text(text) => vec![text],
+            Content::Text(text) => vec![text.0],
             Content::Parts(parts) => parts.into_iter().map(|part| part.text.0).collect(),
         }))
     }

@@ -6,7 +6,7 @@ use protocol::{
 use serde::Deserialize;
 
 use super::{
-    chunk::{CallPiece, Choice, Chunk, Content, FunctionPiece, Piecewise, UsageBody},
+    chunk::{CallPiece, Choice, Chunk, Content, FunctionPiece, Piecewise, Said, UsageBody},
     details::Details,
     field,
     think::{Piece, Think},
@@ -16,6 +16,7 @@ use crate::{
     lenient::{self, RawRef},
     refusal,
     sse::{self, Sse},
+    template::Template,
 };
 
 pub(super) struct Decode {
@@ -33,6 +34,7 @@ struct State {
     think: Option<Think>,
     usage: Option<Usage>,
     finish: Option<String>,
+    template: Template<Said>,
     over: bool,
 }
 
@@ -79,6 +81,7 @@ impl Decode {
                 think: fit.quirks.think_tags.then(Think::default),
                 usage: None,
                 finish: None,
+                template: Template::new(),
                 over: false,
             },
         }
@@ -112,6 +115,9 @@ impl State {
         if self.over {
             return;
         }
+        if let Some((said, text)) = self.template.read(raw.data) {
+            return self.piece(Piecewise::of(said, text), out);
+        }
         if raw.data.trim_ascii() == b"[DONE]" {
             // The calls and the text decide, not the reason; but a reply of nothing at all is none.
             if self.finish.is_none() && self.next == 0 {
@@ -136,6 +142,12 @@ impl State {
         {
             out.push(Delta::Begin { id: id.to_owned() });
         }
+        if usage.is_none()
+            && x_groq.is_none()
+            && let Some((text, said)) = choices.0.as_ref().and_then(Choice::only)
+        {
+            self.template.learn(raw.data, text, said);
+        }
         self.usage_of(usage);
         if x_groq.is_some() {
             self.usage_of(lenient::part::<Groq>(x_groq).usage);
@@ -158,7 +170,7 @@ impl State {
             return self.fail(refusal::in_stream(error.get()), out);
         }
         self.usage_of(choice.usage);
-        if let Some(piece) = choice.delta.or(choice.message) {
+        if let Some(piece) = choice.delta.or_else(|| choice.message.map(|message| *message)) {
             self.piece(piece, out);
         }
         if let Some(reason) = choice.finish_reason.some() {
@@ -170,7 +182,7 @@ impl State {
         let strings = [
             (field::REASONING_CONTENT, piece.reasoning_content),
             (field::REASONING, piece.reasoning),
-            (field::THINKING, piece.thinking),
+            (field::THINKING, piece.thinking.map_or_else(Default::default, |text| *text)),
         ];
         let mut said = false;
         for (name, text) in strings {
@@ -196,7 +208,7 @@ impl State {
         }
         match piece.content {
             Content::Text(text) if text.is_empty() => {}
-            Content::Text(text) => self.content(text.into_owned(), out),
+            Content::Text(text) => self.content(text.0.into_owned(), out),
             Content::Parts(parts) => {
                 for part in parts {
                     for text in part.thinking.0.into_iter().filter(|text| !text.is_empty()) {
@@ -207,7 +219,9 @@ impl State {
                 }
             }
         }
-        self.content(piece.refusal.0.into_owned(), out);
+        if let Some(refusal) = piece.refusal {
+            self.content(refusal.0.into_owned(), out);
+        }
         if let (Some(extra), Some(text)) = (piece.extra_content, &mut self.text) {
             text.extra = Some(lenient::raw(extra));
         }
@@ -215,14 +229,7 @@ impl State {
             self.call(call, out);
         }
         if let Some(function) = piece.function_call {
-            let call = CallPiece {
-                index: Default::default(),
-                id: Default::default(),
-                function: Some(function),
-                custom: None,
-                extra_content: None,
-            };
-            self.call(call, out);
+            self.call(CallPiece { function: Some(*function), ..CallPiece::default() }, out);
         }
     }
 
@@ -324,7 +331,7 @@ impl State {
                 let place = self.calls.iter().rposition(|call| call.index == Some(index))?;
                 // Servers that give every call the index 0.
                 let other = id.is_some_and(|id| !self.calls[place].id.is_empty() && self.calls[place].id != id);
-                (!(other && !name.is_empty())).then_some(place)
+                (!other || name.is_empty()).then_some(place)
             }
             (None, Some(id)) => self.calls.iter().rposition(|call| call.id == id),
             (None, None) => {
@@ -364,7 +371,7 @@ impl State {
         let slot = &mut self.calls[place];
         match slot.at {
             _ if arguments.0.is_empty() => {}
-            Some(at) => out.push(Delta::Args { at, text: arguments.0.into_owned() }),
+            Some(at) => out.push(Delta::Args { at, text: arguments.0.0.into_owned() }),
             None => slot.held.push_str(&arguments.0),
         }
     }

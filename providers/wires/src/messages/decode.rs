@@ -11,6 +11,7 @@ use crate::{
     lenient::{self, Num, RawRef, Str},
     refusal,
     sse::{self, Sse},
+    template::Template,
 };
 
 pub(super) struct Decode {
@@ -27,6 +28,7 @@ struct State {
     usage: Tokens,
     has_usage: bool,
     stop: Option<Stop>,
+    template: Template<(Option<u64>, Said)>,
     over: bool,
 }
 
@@ -51,6 +53,14 @@ enum What {
     Whole,
 }
 
+/// Which string of a delta.
+#[derive(Debug, Clone, Copy)]
+enum Said {
+    Text,
+    Thinking,
+    Input,
+}
+
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(borrow, default, rename = "type")]
@@ -69,7 +79,7 @@ struct Event<'a> {
     error: RawRef<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct Piece<'a> {
     #[serde(borrow, default)]
     text: Str<'a>,
@@ -81,6 +91,18 @@ struct Piece<'a> {
     signature: Str<'a>,
     #[serde(borrow, default)]
     stop_reason: Str<'a>,
+}
+
+impl<'a> Piece<'a> {
+    /// Its text, where it is nothing but one of the strings that come in many pieces.
+    fn only(&self) -> Option<(Said, &Str<'a>)> {
+        let strings = [(Said::Text, &self.text), (Said::Thinking, &self.thinking), (Said::Input, &self.partial_json)];
+        let mut said = strings.into_iter().filter(|(_, text)| !text.is_empty());
+        match (said.next(), said.next()) {
+            (Some((said, text)), None) if self.signature.is_empty() => Some((said, text)),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -170,6 +192,7 @@ impl Decode {
                 usage: Tokens::default(),
                 has_usage: false,
                 stop: None,
+                template: Template::new(),
                 over: false,
             },
         }
@@ -204,6 +227,14 @@ impl State {
         if self.over || raw.data == b"[DONE]" {
             return;
         }
+        if let Some(((index, said), text)) = self.template.read(raw.data) {
+            let piece = match said {
+                Said::Text => Piece { text, ..Piece::default() },
+                Said::Thinking => Piece { thinking: text, ..Piece::default() },
+                Said::Input => Piece { partial_json: text, ..Piece::default() },
+            };
+            return self.piece(index, piece, out);
+        }
         let mut spare = Vec::new();
         let Some(event) = lenient::event::<Event>(raw.data, &mut spare) else {
             return match lenient::odd(&raw) {
@@ -218,6 +249,9 @@ impl State {
         match kind {
             "content_block_delta" => {
                 if let Some(piece) = event.delta {
+                    if let Some((said, text)) = piece.only() {
+                        self.template.learn(raw.data, text, (event.index.0, said));
+                    }
                     self.piece(event.index.0, piece, out);
                 }
             }

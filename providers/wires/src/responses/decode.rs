@@ -3,7 +3,7 @@ use protocol::{BlockKind, Call, CallId, Delta, ErrorKind, Fit, Opaque, Phase, Pr
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{ITEM, call_form, failed};
+use super::{ITEM, call_form};
 use crate::{
     Decoder,
     lenient::{self, Num, RawRef, Str},
@@ -171,7 +171,7 @@ impl Decoder for Decode {
             self.sse.end(|event| self.state.event(event, out));
         }
         if !std::mem::replace(&mut self.state.over, true) {
-            failed(ProviderError::new(ErrorKind::Stream, "stream closed before response.completed"), out);
+            out.push(Delta::Error(ProviderError::new(ErrorKind::Stream, "stream closed before response.completed")));
         }
     }
 }
@@ -227,7 +227,7 @@ impl State {
             }
             _ if kind == "error" || event.error.is_some() || raw.whole => {
                 self.over = true;
-                failed(refusal::in_stream(&String::from_utf8_lossy(raw.data)), out);
+                out.push(Delta::Error(refusal::in_stream(&String::from_utf8_lossy(raw.data))));
             }
             _ => {}
         }
@@ -378,7 +378,7 @@ impl State {
                     Some(error) => refusal::in_stream(error.get()),
                     None => ProviderError::new(ErrorKind::Server, format!("response {status}")),
                 };
-                failed(error, out);
+                out.push(Delta::Error(error));
             }
             "incomplete" => {
                 let details: IncompleteDetails = lenient::part(body.incomplete_details);
@@ -390,7 +390,10 @@ impl State {
                 };
                 out.push(Delta::Stop(stop));
                 let message = format!("Incomplete response returned, reason: {reason}");
-                failed(ProviderError { code: Some(reason.to_owned()), ..ProviderError::new(kind, message) }, out);
+                out.push(Delta::Error(ProviderError {
+                    code: Some(reason.to_owned()),
+                    ..ProviderError::new(kind, message)
+                }));
             }
             _ => {
                 for item in self.items.iter_mut().filter(|item| !item.closed) {

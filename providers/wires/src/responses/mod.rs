@@ -5,7 +5,7 @@ mod encode;
 mod parse;
 mod request;
 
-use protocol::{Delta, Entry, Fit, Prompt, ProviderError, Tune, WireId};
+use protocol::{Entry, Fit, Prompt, ProviderError, Tune, WireId};
 
 use crate::{Asked, Decoder, Encoder, Wire};
 
@@ -54,9 +54,4 @@ fn call_form(item: &str) -> Option<protocol::CallForm> {
         "custom_tool_call" => Some(protocol::CallForm::Custom),
         _ => None,
     }
-}
-
-/// A delta of a failed reply that has no more to come.
-fn failed(error: ProviderError, out: &mut Vec<Delta>) {
-    out.push(Delta::Error(error));
 }
