@@ -126,7 +126,10 @@ impl Roots {
             if *tmpdir && writable.len() > 1 + policy.writable_roots.len() {
                 temporary.extend(writable.pop());
             }
-            return Roots { writable, temporary, slash_tmp: *has_tmp, tmpdir: *tmpdir, protected: protected.clone() };
+            // What is protected elsewhere (in `/tmp`, say) is none of the task's business.
+            let ours = |path: &&PathBuf| writable.iter().any(|root| path.starts_with(root));
+            let protected = protected.iter().filter(ours).cloned().collect();
+            return Roots { writable, temporary, slash_tmp: *has_tmp, tmpdir: *tmpdir, protected };
         }
         let mut writable = vec![settings.cwd.clone()];
         writable.extend(policy.writable_roots.iter().map(|root| absolute(&settings.cwd, root)));
@@ -147,7 +150,7 @@ fn permissions(settings: &Settings, seen: &Seen) -> String {
     let files = match sandbox.mode {
         SandboxMode::ReadOnly => "all files may be read and none written",
         SandboxMode::WorkspaceWrite => {
-            "all files may be read; only those below `cwd` and the `writable_roots` may be written, and the rest only after approval"
+            "all files may be read; only those below `cwd` and the `writable_roots` may be written"
         }
         SandboxMode::DangerFullAccess => "there is no sandbox, and every file may be read and written",
     };

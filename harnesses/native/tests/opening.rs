@@ -165,3 +165,25 @@ fn wanted_facts() {
     assert_eq!(Native.wants(&stage.cx(), Moment::Turn), [Want::Date, Want::Roots]);
     assert_eq!(Native.wants(&stage.cx(), Moment::Step), []);
 }
+
+#[test]
+fn temporary_folders_are_writable_but_no_workspace() {
+    let mut stage = Stage::new();
+    let paths = |all: &[&str]| all.iter().map(PathBuf::from).collect();
+    let roots = Fact::Roots {
+        writable: paths(&["/w", "/tmp", "/var/t"]),
+        slash_tmp: true,
+        tmpdir: true,
+        protected: paths(&["/tmp/.git", "/w/.git"]),
+    };
+    let entries = stage.step(vec![Body::Fact(roots), user("go")]);
+    let Entry::User(known) = &entries[0] else { panic!("{entries:?}") };
+    let expected = "<filesystem><workspace_roots><root>/w</root></workspace_roots><permission_profile type=\"managed\">\
+        <file_system type=\"restricted\"><entry access=\"read\"><special>:root</special></entry>\
+        <entry access=\"write\"><path>/w</path></entry><entry access=\"write\"><special>:slash_tmp</special></entry>\
+        <entry access=\"write\"><special>:tmpdir</special></entry><entry access=\"read\"><path>/w/.git</path></entry>\
+        </file_system></permission_profile></filesystem>";
+    assert!(known.text().contains(expected), "{}", known.text());
+    let told = Native.open(&stage.cx()).instructions[1].1.text();
+    assert!(told.contains(" The writable roots are `/tmp`, `/var/t`, `/w`.\n"), "{told}");
+}
