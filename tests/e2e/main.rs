@@ -3,5 +3,6 @@ mod place;
 
 mod commands;
 mod exec;
+mod known_failures;
 mod prefix;
 mod resume;

@@ -3,8 +3,9 @@ use std::{
     ffi::OsStr,
     fs,
     io::{Read, Write},
+    os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::mpsc,
     thread,
     time::{Duration, Instant},
@@ -30,6 +31,8 @@ pub struct Ran {
     pub stdout: String,
     pub stderr: String,
     pub took: Duration,
+    /// The most memory that the program or one of its children held, in bytes.
+    pub peak: u64,
 }
 
 impl Ran {
@@ -171,9 +174,9 @@ pub fn finish(mut command: Command, stdin: Option<Vec<u8>>) -> Ran {
 #[track_caller]
 pub fn wait(mut child: Child, begun: Instant) -> Ran {
     let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
-    let code = loop {
-        if let Some(status) = child.try_wait().expect("wait") {
-            break status.code();
+    let (code, peak) = loop {
+        if let Some((status, peak)) = ended(&child) {
+            break (status.code(), peak);
         }
         if begun.elapsed() > DEADLINE {
             let _ = child.kill();
@@ -183,7 +186,21 @@ pub fn wait(mut child: Child, begun: Instant) -> Ran {
         thread::sleep(Duration::from_millis(5));
     };
     let text = |rx: mpsc::Receiver<Vec<u8>>| String::from_utf8_lossy(&rx.recv().unwrap_or_default()).into_owned();
-    Ran { code, stdout: text(out), stderr: text(err), took: begun.elapsed() }
+    Ran { code, stdout: text(out), stderr: text(err), took: begun.elapsed(), peak }
+}
+
+/// How a child ended, and its peak of memory. None: it runs. As `Child::try_wait`, which does not tell the peak.
+fn ended(child: &Child) -> Option<(ExitStatus, u64)> {
+    let mut status = 0;
+    // SAFETY: plain numbers, for which all zeros is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    let pid = i32::try_from(child.id()).expect("a process id");
+    // SAFETY: both pointers are to locals that outlive the call.
+    let got = unsafe { libc::wait4(pid, &mut status, libc::WNOHANG, &mut usage) };
+    assert!(got >= 0, "wait4: {}", std::io::Error::last_os_error());
+    // Linux counts KiB, macOS bytes.
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    (got == pid).then(|| (ExitStatus::from_raw(status), u64::try_from(usage.ru_maxrss).unwrap_or(0) * unit))
 }
 
 fn reader(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
