@@ -50,7 +50,7 @@ enum Between {
 /// All calls in `text`, in order. `offered`: the names of the tools that the model may call.
 pub(crate) fn find(text: &str, offered: &[&str]) -> InText {
     for (open, close, between) in MARKUPS {
-        if text.contains(open) {
+        if begin(text, 0, open, between).is_some() {
             return marked(text, open, close, between, offered);
         }
     }
@@ -75,10 +75,31 @@ pub(crate) fn without(text: &str, calls: &[TextCall]) -> String {
     rest.trim().to_owned()
 }
 
+/// Where the next call begins. A marker that text merely speaks of is none: one in a code fence, in the middle of a line, or
+/// with something else behind it than a call.
+fn begin(text: &str, from: usize, open: &str, between: Between) -> Option<usize> {
+    let mut at = from;
+    loop {
+        at += text.get(at..)?.find(open)?;
+        let before = &text[..at];
+        let after = text[at + open.len()..].trim_start();
+        let fences = before.lines().filter(|line| line.trim_start().starts_with("```")).count();
+        let line = before.rsplit('\n').next().unwrap_or("").trim();
+        let begins = match between {
+            Between::Object => after.starts_with('{') && (line.is_empty() || line.ends_with("</tool_call>")),
+            Between::NameThenArguments => after.contains(KIMI_ARGUMENTS) && !line.ends_with('`'),
+        };
+        if begins && fences % 2 == 0 {
+            return Some(at);
+        }
+        at += open.len();
+    }
+}
+
 fn marked(text: &str, open: &str, close: &str, between: Between, offered: &[&str]) -> InText {
     let mut calls = Vec::new();
     let mut from = 0;
-    while let Some(start) = text.get(from..).and_then(|rest| rest.find(open)).map(|at| from + at) {
+    while let Some(start) = begin(text, from, open, between) {
         let inner = start + open.len();
         let Some(length) = text.get(inner..).and_then(|rest| rest.find(close)) else {
             return InText::Unreadable(format!("`{open}` without `{close}`"));
@@ -203,6 +224,11 @@ mod tests {
         check(r#"{"name":"exec_command","version":"1.0","arguments":{}}"#, &[], "");
         check("```json\n{\"name\":\"exec_command\"}\n```", &[], "");
         check("", &[], "");
+        check("Hermes writes `<tool_call>` and `</tool_call>` around a call.", &[], "");
+        check("Kimi begins a call with `<|tool_call_begin|>`.", &[], "");
+        let example = r#"<tool_call>{"name":"exec_command","arguments":{"cmd":"ls"}}</tool_call>"#;
+        check(&format!("Like this: {example}"), &[], "");
+        check(&format!("Like this:\n```\n{example}\n```"), &[], "");
     }
 
     #[test]
@@ -211,7 +237,8 @@ mod tests {
             "<tool_call>{\"name\":\"exec_command\",\"arguments\":{\"cmd\":\"rm -rf",
             "<tool_call>{\"name\":\"exec_command\",\"arguments\":{\"cmd\":\"rm</tool_call>",
             "<tool_call>{\"name\":\"delete_all\",\"arguments\":{}}</tool_call>",
-            "<|tool_call_begin|>functions.exec_command:0{\"cmd\":\"ls\"}<|tool_call_end|>",
+            "<|tool_call_begin|>functions.exec_command:0<|tool_call_argument_begin|>{\"cmd\":\"ls<|tool_call_end|>",
+            "<|tool_call_begin|>functions.exec_command:0<|tool_call_argument_begin|>{\"cmd\":\"ls\"}",
         ] {
             assert!(matches!(find(text, &OFFERED), InText::Unreadable(_)), "{text}");
         }
