@@ -125,7 +125,7 @@ impl Recorded {
     }
 }
 
-type Script = Box<dyn FnMut(usize, Option<&Asked>) -> Step + Send>;
+type Script = Box<dyn FnMut(usize, &Recorded, Option<&Asked>) -> Step + Send>;
 
 struct Shared {
     script: Mutex<Script>,
@@ -142,11 +142,20 @@ pub struct Server {
 
 impl Server {
     /// Answers request `n` (from 0) with what `script` says. The second argument is the request, where it could be read.
-    pub fn start(script: impl FnMut(usize, Option<&Asked>) -> Step + Send + 'static) -> io::Result<Server> {
+    pub fn start(mut script: impl FnMut(usize, Option<&Asked>) -> Step + Send + 'static) -> io::Result<Server> {
+        Server::run(Box::new(move |n, _, asked| script(n, asked)))
+    }
+
+    /// As [`Server::start`], for a script that reads the request as it came.
+    pub fn answering(mut script: impl FnMut(usize, &Recorded) -> Step + Send + 'static) -> io::Result<Server> {
+        Server::run(Box::new(move |n, request, _| script(n, request)))
+    }
+
+    fn run(script: Script) -> io::Result<Server> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
-            script: Mutex::new(Box::new(script)),
+            script: Mutex::new(script),
             requests: Mutex::default(),
             arrived: Condvar::new(),
             over: AtomicBool::new(false),
@@ -212,11 +221,11 @@ impl Shared {
             let wire = request.wire;
             let n = {
                 let mut requests = lock(&self.requests);
-                requests.push(request);
+                requests.push(request.clone());
                 requests.len() - 1
             };
             self.arrived.notify_all();
-            let step = (lock(&self.script))(n, asked.as_ref());
+            let step = (lock(&self.script))(n, &request, asked.as_ref());
             let model = asked.map(|a| a.model).unwrap_or_default();
             match step {
                 Step::Reply(turn) => {
