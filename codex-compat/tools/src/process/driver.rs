@@ -117,6 +117,7 @@ impl Driver {
                 biased;
                 order = self.orders.recv() => match order {
                     Some(Order::Input(bytes)) => self.input(&mut input, bytes),
+                    Some(Order::Drain) => self.drain(wires.output.as_mut(), &mut buffer),
                     Some(Order::Stop) | None => {
                         ending.get_or_insert(Ending::Stopped);
                         at_latest = Some(self.kill());
@@ -157,6 +158,19 @@ impl Driver {
             self.outlive(wires, buffer).await;
         }
         self.process.change(|state| state.gone = true);
+    }
+
+    /// What is in the pipe now, and not what a process in the background adds meanwhile.
+    fn drain(&mut self, output: Option<&mut AsyncFd<std::fs::File>>, buffer: &mut [u8]) {
+        if let Some(output) = output {
+            for _ in 0..BURST {
+                match output.get_mut().read(buffer) {
+                    Ok(read) if read > 0 => self.process.output(&buffer[..read]),
+                    _ => break,
+                }
+            }
+        }
+        self.process.change(|state| state.drains += 1);
     }
 
     /// The tree is told to end; when that is taken for done.
@@ -200,7 +214,7 @@ impl Driver {
             }
             tokio::select! {
                 biased;
-                order = self.orders.recv() => if !matches!(order, Some(Order::Input(_))) && killed.is_none() {
+                order = self.orders.recv() => if matches!(order, Some(Order::Stop) | None) && killed.is_none() {
                     killed = Some(self.kill());
                 },
                 // Dropping the child is the last resort.

@@ -1,11 +1,12 @@
 //! Commands: started in the sandbox, waited for, handed back as tasks, ended with everything they started.
 mod capture;
 mod driver;
+mod kept;
 mod shell;
 mod state;
 mod tasks;
 
-use std::{io, os::fd::OwnedFd, path::Path, sync::Arc, time::Duration};
+use std::{ffi::OsString, io, os::fd::OwnedFd, path::Path, sync::Arc, time::Duration};
 
 use protocol::{Exit, Failure, Millis, OnTimeout, Outcome, Run, Shell};
 use sandbox::{Launch, Size};
@@ -29,25 +30,46 @@ pub type OnOutput = Arc<dyn Fn(&str) + Send + Sync>;
 /// Of a terminal that nobody looks at.
 const SIZE: Size = Size { rows: 24, cols: 80 };
 
+/// How a command is started, beside what its `Run` says.
+struct Start {
+    argv: Vec<OsString>,
+    /// More descriptors and their numbers.
+    extra: Vec<(OwnedFd, i32)>,
+    /// Where the shell tells its last folder.
+    told: Option<OwnedFd>,
+    timeout: Option<Millis>,
+    on_output: Option<OnOutput>,
+}
+
+impl Start {
+    fn fresh(cx: &Scope, run: &Run) -> Result<Start, Failure> {
+        let mut start = Start {
+            argv: shell_argv(&run.shell, &run.script).into_iter().map(Into::into).collect(),
+            extra: Vec::new(),
+            told: None,
+            timeout: run.timeout.filter(|_| run.on_timeout == OnTimeout::Kill),
+            on_output: cx.on_output.clone(),
+        };
+        if run.track_cwd {
+            let (read, write) = io::pipe().map_err(|e| spawn_failure(&e))?;
+            start.extra.push((OwnedFd::from(write), CWD_FD));
+            start.told = Some(read.into());
+            start.argv.pop();
+            start.argv.push(telling_cwd(&run.script));
+        }
+        Ok(start)
+    }
+}
+
 /// Starts a command and what drives it.
-fn start(cx: &Scope, run: &Run) -> Result<Arc<Process>, Failure> {
+fn start(cx: &Scope, run: &Run, how: Start) -> Result<Arc<Process>, Failure> {
     let cwd = match &run.cwd {
         Some(cwd) => cx.cwd.join(cwd),
         None => cx.cwd.clone(),
     };
     check_folder(&cwd)?;
-    let mut argv: Vec<std::ffi::OsString> = shell_argv(&run.shell, &run.script).into_iter().map(Into::into).collect();
-    let mut launch_extra = Vec::new();
-    let mut told: Option<OwnedFd> = None;
-    if run.track_cwd {
-        let (read, write) = io::pipe().map_err(|e| spawn_failure(&e))?;
-        launch_extra.push((OwnedFd::from(write), CWD_FD));
-        told = Some(read.into());
-        argv.pop();
-        argv.push(telling_cwd(&run.script));
-    }
-    let mut launch = Launch::new(argv, cx.environment(&run.env), cwd);
-    launch.extra = launch_extra;
+    let mut launch = Launch::new(how.argv, cx.environment(&run.env), cwd);
+    launch.extra = how.extra;
     launch.linger = true;
     launch.tty = run.tty.then_some(SIZE);
     let mut child = sandbox::spawn(&cx.sandbox(), launch).map_err(|error| match error {
@@ -62,9 +84,9 @@ fn start(cx: &Scope, run: &Run) -> Result<Arc<Process>, Failure> {
         process: process.clone(),
         child,
         orders: received,
-        timeout: run.timeout.filter(|_| run.on_timeout == OnTimeout::Kill),
-        cwd: told,
-        live: Live { to: cx.on_output.clone(), room: run.keep, decoder: Decoder::default() },
+        timeout: how.timeout,
+        cwd: how.told,
+        live: Live { to: how.on_output, room: run.keep, decoder: Decoder::default() },
     };
     tokio::spawn(driver.drive(wires));
     Ok(process)
@@ -73,9 +95,9 @@ fn start(cx: &Scope, run: &Run) -> Result<Arc<Process>, Failure> {
 /// `World::Run`.
 pub(crate) async fn run(tasks: &Tasks, cx: &Scope, run: &Run) -> Outcome {
     if let Shell::Kept(name) = &run.shell {
-        return Outcome::Failed(Failure::Other(format!("this build keeps no shell alive between commands ({name})")));
+        return kept::run(tasks, cx, run, name).await;
     }
-    let process = match start(cx, run) {
+    let process = match Start::fresh(cx, run).and_then(|how| start(cx, run, how)) {
         Ok(process) => process,
         Err(failure) => return Outcome::Failed(failure),
     };

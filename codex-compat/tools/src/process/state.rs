@@ -17,6 +17,8 @@ pub(super) enum Order {
     Stop,
     /// For the terminal; a command on pipes gets its interrupt from it.
     Input(Vec<u8>),
+    /// Take in what lies in the pipe, and say so.
+    Drain,
 }
 
 #[derive(Debug)]
@@ -41,8 +43,12 @@ pub(super) struct State {
     pub(super) end: Option<End>,
     /// Nothing of it runs any more.
     pub(super) gone: bool,
-    /// It was handed back as a task under this number.
+    /// It was handed back as a task under this number, and its end is to be told.
     pub(super) task: Option<TaskId>,
+    /// It was told to end.
+    stopping: bool,
+    /// How often the pipe was emptied on request.
+    pub(super) drains: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,8 +66,16 @@ impl Process {
         keep: u64,
         orders: mpsc::UnboundedSender<Order>,
     ) -> Process {
-        let state =
-            State { all: Capture::new(keep), fresh: None, last_output: None, end: None, gone: false, task: None };
+        let state = State {
+            all: Capture::new(keep),
+            fresh: None,
+            last_output: None,
+            end: None,
+            gone: false,
+            task: None,
+            stopping: false,
+            drains: 0,
+        };
         Process { command, started, tty, keep, orders, state: Mutex::new(state), news: watch::Sender::new(0) }
     }
 
@@ -76,7 +90,19 @@ impl Process {
     }
 
     pub(crate) fn stop(&self) {
+        self.state().stopping = true;
         self.order(Order::Stop);
+    }
+
+    pub(super) fn stopping(&self) -> bool {
+        self.state().stopping
+    }
+
+    /// Waits until everything written so far has been taken in.
+    pub(super) async fn drained(&self) {
+        let before = self.state().drains;
+        self.order(Order::Drain);
+        self.wait(|state| (state.drains > before || state.end.is_some()).then_some(())).await;
     }
 
     pub(super) fn change(&self, change: impl FnOnce(&mut State)) {

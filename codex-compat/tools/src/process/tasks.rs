@@ -11,6 +11,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{
     exit_of,
+    kept::Kept,
     state::{self, Order, Process},
     until,
 };
@@ -45,6 +46,7 @@ struct Inner {
     table: Mutex<Table>,
     /// There is something in `ended`.
     news: Notify,
+    kept: Kept,
 }
 
 #[derive(Debug, Default)]
@@ -65,6 +67,10 @@ impl Drop for Inner {
 impl Tasks {
     fn table(&self) -> MutexGuard<'_, Table> {
         self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn kept(&self) -> &Kept {
+        &self.0.kept
     }
 
     pub(super) fn watch(&self, process: &Arc<Process>) {
@@ -99,6 +105,9 @@ impl Tasks {
         async move {
             process.ended().await;
             let Some(inner) = inner.upgrade() else { return };
+            if process.state().task != Some(task) {
+                return;
+            }
             let outcome = final_outcome(&process);
             let took = super::now().saturating_sub(process.started);
             let ended = Ended { task, command: process.command.clone(), outcome, took };
@@ -207,7 +216,11 @@ impl Tasks {
     /// Ends every command with all that it started, and waits for that.
     pub(crate) async fn stop_all(&self) {
         let live: Vec<Arc<Process>> = self.table().live.iter().filter_map(Weak::upgrade).collect();
-        live.iter().for_each(|process| process.stop());
+        for process in &live {
+            // Who ends everything does not want to hear of each.
+            process.state().task = None;
+            process.stop();
+        }
         let all_gone = async {
             for process in &live {
                 process.gone().await;

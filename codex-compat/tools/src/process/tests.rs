@@ -438,6 +438,43 @@ fn a_timeout_may_move_a_command_to_the_background() {
 }
 
 #[test]
+fn a_kept_shell_remembers() {
+    each_mode(|g| async move {
+        let kept = async |script: &str, timeout| {
+            let change = |r: &mut Run| {
+                (r.shell, r.timeout, r.track_cwd) = (Shell::Kept("main".into()), timeout, true);
+            };
+            g.run(change, script).await
+        };
+        let told = |text: &str, code, folder: &str| Outcome::Ran {
+            output: Captured::whole(text),
+            exit: Exit::Code(code),
+            cwd_after: Some(g.cx.cwd.join(folder).canonicalize().unwrap()),
+            task: None,
+            left: false,
+        };
+        let outcome = kept("mkdir d; cd d; A=1; f() { echo \"f $1\"; }; echo é", None).await;
+        assert_eq!(outcome, told("é\n", 0, "d"));
+        assert_eq!(kept("f $A\ncat\nfalse", None).await, told("f 1\n", 1, "d"));
+        let outcome = kept("cd ..; seq 100000; echo 'last", None).await;
+        let Outcome::Ran { exit, .. } = &outcome else { panic!("{outcome:?}") };
+        assert_ne!(*exit, Exit::Code(0), "a script that cannot be parsed fails and the shell stays");
+        let outcome = kept("seq 100000", None).await;
+        let (output, ..) = parts(&outcome);
+        assert_eq!((output.lines, output.bytes), (100_000, 588_895));
+        assert_eq!(kept("echo $A", None).await, told("1\n", 0, "d"));
+        assert_eq!(kept("exit 5", None).await, ran("", Exit::Code(5)));
+        assert_eq!(kept("echo new $A", None).await, told("new\n", 0, "."));
+        let outcome = kept(&format!("echo partial; {STUBBORN}"), Some(500)).await;
+        assert_eq!(outcome, ran("partial\nready\n", Exit::TimedOut(500)));
+        assert!(!locked(&g));
+        assert_eq!(kept("pwd", None).await, told(&format!("{}\n", g.cx.cwd.display()), 0, "."));
+        g.host.stop_all().await;
+        assert_eq!(kept("echo again", None).await, told("again\n", 0, "."));
+    });
+}
+
+#[test]
 fn all_ends_together() {
     each_mode(|g| async move {
         for change in [|r: &mut Run| r.background = true, |r: &mut Run| (r.tty, r.yield_after) = (true, Some(1))] {
@@ -453,5 +490,8 @@ fn all_ends_together() {
         assert_eq!(outcome, ran("", Exit::Stopped));
         assert!(!locked(&g));
         assert_eq!(g.act(World::Task(TaskOp::List)).await, Outcome::Tasks(vec![]));
+        // Not told one by one.
+        let told = tokio::time::timeout(Duration::from_millis(20), g.host.next_ended()).await;
+        assert!(told.is_err(), "{told:?}");
     });
 }
