@@ -83,7 +83,11 @@ fn check(harness: &str, wire: WireId) {
             assert_eq!(before[..], after[..before.len()], "request {n} to {}", n + 1);
             continue;
         }
-        assert!(after.starts_with(&before), "{harness} {wire:?}: request {} does not extend request {n}:\n{before}\n\n{after}", n + 1);
+        assert!(
+            after.starts_with(&before),
+            "{harness} {wire:?}: request {} does not extend request {n}:\n{before}\n\n{after}",
+            n + 1
+        );
     }
     // Reasoning, both calls and both answers of the first step are still there at the end.
     let last = String::from_utf8_lossy(&requests[STEPS + 2].body).into_owned();

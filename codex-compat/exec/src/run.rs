@@ -185,7 +185,10 @@ impl Job {
         let mut parts = Vec::new();
         for file in &self.flags.image {
             parts.push(match runtime::read_image(&cwd.join(file), &file.to_string_lossy()) {
-                Ok(blob) => Part::Image { blob, detail: None },
+                Ok(mut blob) => {
+                    blob.name = Some(file.to_string_lossy().into_owned());
+                    Part::Image { blob, detail: None }
+                }
                 Err(why) => {
                     let _ = writeln!(io::stderr(), "warning: image {} was left out: {why}", file.display());
                     Part::text(format!("The image {} could not be read: {why}.", file.display()))

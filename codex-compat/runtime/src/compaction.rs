@@ -30,6 +30,8 @@ impl Thread {
             return Err(self.cannot_help("").into());
         }
         self.tally.borrow_mut().squeezed += 1;
+        // The summary is made of what was said; what happened since the last request must be said first.
+        self.say()?;
         let summary = self.summary(hint).await?;
         if summary.trim().is_empty() {
             return Err(self.cannot_help(" The model gave an empty summary.").into());

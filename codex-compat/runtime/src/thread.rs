@@ -195,7 +195,7 @@ impl Thread {
     }
 
     /// New items become entries; they are frozen, and stored as they will always be sent.
-    fn say(&self) -> Result<(), TurnError> {
+    pub(crate) fn say(&self) -> Result<(), TurnError> {
         let opening = self.history.borrow().said.is_empty().then(|| self.with(|cx| self.harness.open(cx)));
         let entries = self.with(|cx| self.harness.say(cx, &cx.items[self.history.borrow().unsaid..]));
         if let Some(opening) = &opening {

@@ -102,7 +102,11 @@ fn case_6_a_call_without_any_id() {
 /// Two calls of two replies must not get the same made-up id either.
 #[test]
 fn case_6_ids_that_are_made_up_differ_between_replies() {
-    let steps = vec![chunks(three_fragments(None, None, json!("absent"))), chunks(three_fragments(None, None, json!("absent"))), done()];
+    let steps = vec![
+        chunks(three_fragments(None, None, json!("absent"))),
+        chunks(three_fragments(None, None, json!("absent"))),
+        done(),
+    ];
     let place = place(Chat, "native", steps);
     assert_eq!(place.exec(&[]).code, Some(0));
     let calls = calls_in(Chat, &place.request(2));
@@ -154,7 +158,8 @@ fn case_9_in_every_harness() {
         let script = "echo ran >> log; cat log";
         let mut events = say(vec![super::speak::shell(harness, "call_1", script)]).events(Chat);
         events.retain(|event| !event.data.contains(r#""finish_reason":"tool_calls""#));
-        let steps = vec![Step::stream(vec![lines(&events).into_bytes()], End::Clean), super::speak::over(harness).step(Chat)];
+        let steps =
+            vec![Step::stream(vec![lines(&events).into_bytes()], End::Clean), super::speak::over(harness).step(Chat)];
         let place = place(Chat, harness, steps);
         let ran = place.exec(&[]);
         assert_eq!(ran.code, Some(0), "{harness}: {ran:?}");

@@ -30,6 +30,8 @@ macro_rules! on_each_wire {
 use on_each_wire;
 
 mod chat_calls;
+mod edits;
+mod shell;
 mod streams;
 
 use std::{
@@ -59,7 +61,9 @@ fn place(wire: WireId, harness: &str, steps: Vec<Step>) -> Place {
 fn strict(wire: WireId, harness: &str, steps: Vec<Step>, fault: fn(WireId, &Value) -> Option<String>) -> Place {
     let mut steps = steps.into_iter();
     let server = Server::answering(move |_, request| match fault(wire, &request.json()) {
-        Some(fault) => Step::refuse(400, &json!({"error": {"message": format!("FAULT {fault}"), "type": "invalid_request_error"}})),
+        Some(fault) => {
+            Step::refuse(400, &json!({"error": {"message": format!("FAULT {fault}"), "type": "invalid_request_error"}}))
+        }
         None => steps.next().unwrap_or_else(|| speak::say(vec![speak::text("done")]).step(wire)),
     });
     let place = Place::with(wire, server.expect("a port"));
@@ -83,7 +87,11 @@ fn marked_processes(mark: &str) -> Vec<String> {
     let holds = |folder: &Path| {
         fs::read(folder.join("environ")).is_ok_and(|env| env.windows(mark.len()).any(|part| part == mark.as_bytes()))
     };
-    entries.map(|entry| entry.path()).filter(|folder| holds(folder)).map(|folder| folder.display().to_string()).collect()
+    entries
+        .map(|entry| entry.path())
+        .filter(|folder| holds(folder))
+        .map(|folder| folder.display().to_string())
+        .collect()
 }
 
 /// Runs the binary and does not wait for it.

@@ -83,7 +83,8 @@ impl Say {
     }
 
     fn responses(&self) -> Vec<Event> {
-        let head = |status: &str| json!({"id": "resp_1", "object": "response", "status": status, "model": "stub-model"});
+        let head =
+            |status: &str| json!({"id": "resp_1", "object": "response", "status": status, "model": "stub-model"});
         let mut events = vec![named(json!({"type": "response.created", "response": head("in_progress")}))];
         for (at, block) in self.blocks.iter().enumerate() {
             let id = format!("item_{at}");
@@ -154,16 +155,25 @@ impl Say {
         let mut stop = "end_turn";
         for (at, block) in self.blocks.iter().enumerate() {
             let (open, delta, field, text) = match block {
-                Block::Think(text) => (json!({"type": "thinking", "thinking": "", "signature": ""}), "thinking_delta", "thinking", text),
+                Block::Think(text) => {
+                    (json!({"type": "thinking", "thinking": "", "signature": ""}), "thinking_delta", "thinking", text)
+                }
                 Block::Text(text) => (json!({"type": "text", "text": ""}), "text_delta", "text", text),
                 Block::Call { id, name, args } => {
                     stop = "tool_use";
-                    (json!({"type": "tool_use", "id": id, "name": name, "input": {}}), "input_json_delta", "partial_json", args)
+                    (
+                        json!({"type": "tool_use", "id": id, "name": name, "input": {}}),
+                        "input_json_delta",
+                        "partial_json",
+                        args,
+                    )
                 }
             };
             events.push(named(json!({"type": "content_block_start", "index": at, "content_block": open})));
             for piece in pieces(text) {
-                events.push(named(json!({"type": "content_block_delta", "index": at, "delta": {"type": delta, field: piece}})));
+                events.push(named(
+                    json!({"type": "content_block_delta", "index": at, "delta": {"type": delta, field: piece}}),
+                ));
             }
             if matches!(block, Block::Think(_)) {
                 events.push(named(json!({"type": "content_block_delta", "index": at, "delta": {"type": "signature_delta", "signature": "c2ln"}})));
@@ -322,8 +332,12 @@ pub(super) fn unpaired(wire: WireId, request: &Value) -> Option<String> {
         let mut faults: Vec<Option<String>> = Vec::new();
         let kind = item["type"].as_str().unwrap_or_default();
         match (wire, kind, item["role"].as_str().unwrap_or_default()) {
-            (WireId::Responses, "function_call" | "custom_tool_call", _) => faults.push(call(&mut open, &item["call_id"])),
-            (WireId::Responses, _, _) if kind.ends_with("call_output") => faults.push(answer(&mut open, &item["call_id"])),
+            (WireId::Responses, "function_call" | "custom_tool_call", _) => {
+                faults.push(call(&mut open, &item["call_id"]))
+            }
+            (WireId::Responses, _, _) if kind.ends_with("call_output") => {
+                faults.push(answer(&mut open, &item["call_id"]))
+            }
             (WireId::Chat, _, "tool") => faults.push(answer(&mut open, &item["tool_call_id"])),
             (WireId::Messages, _, "user") => {
                 for block in list(&item["content"]).filter(|block| block["type"] == "tool_result") {
@@ -334,7 +348,8 @@ pub(super) fn unpaired(wire: WireId, request: &Value) -> Option<String> {
             (_, _, "assistant") => {
                 faults.push((!open.is_empty()).then(|| format!("{open:?} without an answer")));
                 let tool_calls = list(&item["tool_calls"]).map(|c| &c["id"]);
-                let blocks = list(&item["content"]).filter(|block| block["type"] == "tool_use").map(|block| &block["id"]);
+                let blocks =
+                    list(&item["content"]).filter(|block| block["type"] == "tool_use").map(|block| &block["id"]);
                 let ids: Vec<&Value> = tool_calls.chain(blocks).collect();
                 let empty = ids.is_empty() && words(&item["content"]).trim().is_empty();
                 faults.push(empty.then(|| "an empty assistant message".to_owned()));

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::{
     HARNESSES, on_each_wire, place, shown,
     speak::{
-        self, Event, WIRES, calls_in, call, chunk, chunks, finish, framed, lines, messages_in, named, raw_call, result_in, results_in, run,
-        say, shell, text, think, unpaired,
+        self, Event, WIRES, call, calls_in, chunk, chunks, finish, framed, lines, messages_in, named, raw_call,
+        result_in, results_in, run, say, shell, text, think, unpaired,
     },
     start, strict, until,
 };
@@ -63,7 +63,13 @@ fn case_13_framing_of_events(wire: WireId) {
         ("CRLF", all("\r\n", ": ")),
         ("CR", all("\r", ": ")),
         ("no space after the colon", all("\n", ":")),
-        ("comments", events.iter().map(|e| format!(": keep-alive\n\n{}: OPENROUTER PROCESSING\n", framed(e, "\n", ": "))).collect()),
+        (
+            "comments",
+            events
+                .iter()
+                .map(|e| format!(": keep-alive\n\n{}: OPENROUTER PROCESSING\n", framed(e, "\n", ": ")))
+                .collect(),
+        ),
         ("two data lines", events.iter().map(two_lines).collect()),
         ("byte order mark", format!("\u{feff}{}", all("\n", ": "))),
         ("no line end at the end", unfinished("\n")),
@@ -76,12 +82,17 @@ fn case_13_framing_of_events(wire: WireId) {
             let steps = vec![Step::stream(pieces, End::Clean)];
             let place = place(wire, "native", steps);
             let ran = place.exec(&["--ephemeral"]);
-            assert_eq!((ran.code, shown(&ran, "agent_message")), (Some(0), vec![ODD_WORDS.to_owned()]), "{name}, {cut}: {ran:?}");
+            assert_eq!(
+                (ran.code, shown(&ran, "agent_message")),
+                (Some(0), vec![ODD_WORDS.to_owned()]),
+                "{name}, {cut}: {ran:?}"
+            );
         }
     }
     // A call is no other matter than a text.
     let crlf: String = first.iter().map(|e| framed(e, "\r\n", ":")).collect();
-    let place = place(wire, "native", vec![Step::stream(bytes_of(&crlf), End::Clean), say(vec![text("done")]).step(wire)]);
+    let place =
+        place(wire, "native", vec![Step::stream(bytes_of(&crlf), End::Clean), say(vec![text("done")]).step(wire)]);
     assert_eq!(place.exec(&[]).code, Some(0));
     assert_eq!(fs::read_to_string(place.file("log")).expect("the command ran"), "ran\n");
 }
@@ -202,8 +213,11 @@ fn reasoning_missing(_: WireId, request: &Value) -> Option<String> {
 
 #[test]
 fn case_18_reasoning_goes_back_in_the_field_it_came_in() {
-    let details = json!([{"type": "reasoning.text", "text": "why", "signature": "c2ln", "format": "unknown", "index": 0}]);
-    for (field, value) in [("reasoning_content", json!("why")), ("reasoning", json!("why")), ("reasoning_details", details)] {
+    let details =
+        json!([{"type": "reasoning.text", "text": "why", "signature": "c2ln", "format": "unknown", "index": 0}]);
+    for (field, value) in
+        [("reasoning_content", json!("why")), ("reasoning", json!("why")), ("reasoning_details", details)]
+    {
         let reply = |id: &str| {
             let mut events = vec![chunk(json!({"role": "assistant", "content": "", field: value}))];
             events.extend(say(vec![run(id, "echo hi")]).events(Chat).into_iter().skip(1));
@@ -216,7 +230,13 @@ fn case_18_reasoning_goes_back_in_the_field_it_came_in() {
         let again = place.run(&["exec", "resume", "--last", "--json", "go on"]);
         assert_eq!(again.code, Some(0), "{field}: {again:?}");
         let last = place.request(5);
-        let back: Vec<&Value> = last["messages"].as_array().expect("messages").iter().filter(|m| m["tool_calls"].is_array()).map(|m| &m[field]).collect();
+        let back: Vec<&Value> = last["messages"]
+            .as_array()
+            .expect("messages")
+            .iter()
+            .filter(|m| m["tool_calls"].is_array())
+            .map(|m| &m[field])
+            .collect();
         assert_eq!(back, [&value, &value, &value, &value], "{field}");
     }
 }
@@ -234,8 +254,15 @@ fn case_18_a_field_that_is_required_is_never_missing() {
         let bad = messages.iter().find(|m| m["tool_calls"].is_array() && !m["reasoning_content"].is_string());
         bad.map(|m| format!("no reasoning_content: {m}"))
     });
-    place.write_config("harness = \"native\"\n[model_providers.deepseek]\nname = \"D\"\nbase_url = \"BASE\"\nwire_api = \"chat\"\n".replace("BASE", &place.server.base_url()).as_str());
-    for args in [vec!["exec", "--json", "-c", "model_provider=deepseek", "do it"], vec!["exec", "resume", "--last", "--json", "-c", "model_provider=deepseek", "go on"]] {
+    place.write_config(
+        "harness = \"native\"\n[model_providers.deepseek]\nname = \"D\"\nbase_url = \"BASE\"\nwire_api = \"chat\"\n"
+            .replace("BASE", &place.server.base_url())
+            .as_str(),
+    );
+    for args in [
+        vec!["exec", "--json", "-c", "model_provider=deepseek", "do it"],
+        vec!["exec", "resume", "--last", "--json", "-c", "model_provider=deepseek", "go on"],
+    ] {
         let ran = place.run(&args);
         assert_eq!(ran.code, Some(0), "{ran:?}");
     }
@@ -259,7 +286,10 @@ fn case_18_opaque_reasoning_goes_back() {
             _ => {
                 let messages = last["messages"].as_array().expect("messages").iter();
                 let contents = messages.filter_map(|m| m["content"].as_array()).flat_map(|blocks| blocks.windows(2));
-                contents.filter(|w| w[0]["type"] == "thinking").map(|w| format!("{} {}", w[0]["signature"], w[1]["id"])).collect()
+                contents
+                    .filter(|w| w[0]["type"] == "thinking")
+                    .map(|w| format!("{} {}", w[0]["signature"], w[1]["id"]))
+                    .collect()
             }
         };
         let payload = if wire == Responses { "c2VjcmV0" } else { "c2ln" };
@@ -298,7 +328,8 @@ fn case_21_one_system_message_and_it_is_the_first() {
         fs::create_dir(place.file("below")).expect("a folder");
         assert_eq!(place.exec(&[]).code, Some(0), "{harness}");
         // Other folder, other permissions.
-        let again = place.run(&["exec", "-s", "read-only", "-C", "below", "resume", "--last", "--all", "--json", "go on"]);
+        let again =
+            place.run(&["exec", "-s", "read-only", "-C", "below", "resume", "--last", "--all", "--json", "go on"]);
         assert_eq!(again.code, Some(0), "{harness}: {again:?}");
         let all = place.request(2).to_string();
         assert!(all.contains("Always be kind.") && all.contains("do it") && all.contains("go on"), "{harness}");
@@ -338,14 +369,17 @@ fn faults_of_schema(value: &Value) -> Vec<String> {
     faults
 }
 
-/// The first process dies by `signal` as soon as `flag` is there; the second goes on and must not be refused.
-fn broken_off(wire: WireId, first: Vec<speak::Block>, signal: i32) -> (Place, crate::place::Ran) {
+/// The first process dies by `signal` as soon as `flag` is there and the session file has `done`; the second goes on and must
+/// not be refused.
+fn broken_off(wire: WireId, first: Vec<speak::Block>, done: &str, signal: i32) -> (Place, crate::place::Ran) {
     let steps = vec![say(first).step(wire), say(vec![text("done")]).step(wire)];
     let place = strict(wire, "native", steps, unpaired);
     let begun = std::time::Instant::now();
     let child = start(&place, &["exec", "--json", "-s", "workspace-write", "do it"]);
     let flag = place.file("flag");
-    until("the command", || flag.exists());
+    until("the command", || {
+        flag.exists() && fs::read_to_string(place.rollout()).is_ok_and(|items| items.contains(done))
+    });
     // SAFETY: a child of this test that was not waited for yet.
     unsafe { libc::kill(child.id() as i32, signal) };
     wait(child, begun);
@@ -358,25 +392,29 @@ fn broken_off(wire: WireId, first: Vec<speak::Block>, signal: i32) -> (Place, cr
 const WAITS: &str = "touch flag; sleep 60";
 
 fn case_23_killed_while_a_command_runs(wire: WireId) {
-    let (place, _) = broken_off(wire, vec![text("Looking."), run("a", WAITS)], libc::SIGKILL);
+    let (place, _) = broken_off(wire, vec![text("Looking."), run("a", WAITS)], "", libc::SIGKILL);
     let results = results_in(wire, &place.request(1));
     assert_eq!(results.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["a"]);
     assert!(!results[0].1.is_empty());
     let messages = messages_in(wire, &place.request(1));
-    assert_eq!(messages.last().map(|(role, words)| (role.as_str(), words.as_str())), Some(("user", "go on")), "{messages:?}");
+    assert_eq!(
+        messages.last().map(|(role, words)| (role.as_str(), words.as_str())),
+        Some(("user", "go on")),
+        "{messages:?}"
+    );
 }
 
 fn case_23_killed_with_one_of_two_calls_done(wire: WireId) {
-    let second = format!("until test -e first; do sleep 0.01; done; sleep 0.2; {WAITS}");
-    let (place, _) = broken_off(wire, vec![run("a", "echo first-is-done; touch first"), run("b", &second)], libc::SIGKILL);
+    let (place, _) =
+        broken_off(wire, vec![run("a", "echo first-is-done"), run("b", WAITS)], r"first-is-done\n", libc::SIGKILL);
     let results = results_in(wire, &place.request(1));
     assert_eq!(results.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert!(results[0].1.contains("first-is-done"), "what was done is not forgotten: {results:?}");
 }
 
 fn case_23_interrupted_with_one_of_two_calls_done(wire: WireId) {
-    let second = format!("until test -e first; do sleep 0.01; done; sleep 0.2; {WAITS}");
-    let (place, _) = broken_off(wire, vec![run("a", "echo first-is-done; touch first"), run("b", &second)], libc::SIGINT);
+    let (place, _) =
+        broken_off(wire, vec![run("a", "echo first-is-done"), run("b", WAITS)], r"first-is-done\n", libc::SIGINT);
     let results = results_in(wire, &place.request(1));
     assert_eq!(results.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert!(results[0].1.contains("first-is-done"), "{results:?}");
@@ -389,6 +427,10 @@ fn case_23_an_empty_reply_is_not_sent_back(wire: WireId) {
     place.exec(&[]);
     let again = place.run(&["exec", "resume", "--last", "--json", "go on"]);
     assert_eq!((again.code, place.requests().len()), (Some(0), 2), "{again:?}");
-    let users: Vec<String> = messages_in(wire, &place.request(1)).into_iter().filter(|(role, _)| role == "user").map(|(_, words)| words).collect();
+    let users: Vec<String> = messages_in(wire, &place.request(1))
+        .into_iter()
+        .filter(|(role, _)| role == "user")
+        .map(|(_, words)| words)
+        .collect();
     assert!(users.iter().any(|words| words.ends_with("go on")), "{users:?}");
 }
