@@ -4,6 +4,7 @@ mod human;
 mod jsonl;
 mod run;
 mod stdin;
+mod worktree;
 
 pub use flags::{Exec, ExecFlags, Flags};
 pub use human::{Banner, Human};

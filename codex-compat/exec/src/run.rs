@@ -15,7 +15,7 @@ use crate::{
     flags::{Color, Command, Exec, ExecFlags, Flags},
     human::{Banner, Human},
     jsonl::JsonLines,
-    stdin,
+    stdin, worktree,
 };
 
 /// Exit status beside 0 and 2 (a command line that cannot be read). Documented in docs/exec.md.
@@ -91,8 +91,12 @@ impl Job {
         if let Some(remote) = &self.flags.remote {
             return Err(format!("Error: --remote {remote}: exec runs in this process only; leave --remote out."));
         }
-        let cwd = working_folder(self.flags.cd.as_deref())?;
+        let mut cwd = working_folder(self.flags.cd.as_deref())?;
         let home = Home::from_env(around.like_sdk).map_err(line)?;
+        if self.flags.worktree {
+            cwd = worktree::add(&cwd, &home.dir)?;
+            let _ = writeln!(io::stderr(), "Working in the new worktree {}", cwd.display());
+        }
         let loaded = self.load(home, &cwd)?;
         self.check_folder(&loaded)?;
         let prompt = self.read_prompt()?;
@@ -119,6 +123,10 @@ impl Job {
                 let event = tokio::select! {
                     event = inbox.recv() => event,
                     signal = signals.next() => {
+                        if code == signal {
+                            // Asked twice: no order any more. Commands die with us.
+                            std::process::exit(signal.into());
+                        }
                         code = signal;
                         let _ = ops.send(Op::Interrupt).await;
                         continue;

@@ -240,8 +240,11 @@ impl Thread {
     }
 }
 
-/// What of a deed is kept with its item: stamps and exits, not whole texts; those stand in the answer.
+/// What of a deed is kept with its item: stamps and exits, not whole texts; those stand in the answer, or in a file of their own.
 fn kept(mut done: Done) -> Done {
+    if let Action::World(World::Save { text, .. }) = &mut done.action {
+        text.clear();
+    }
     match &mut done.outcome {
         Outcome::Ran { output, .. } | Outcome::Interrupted { output: Some(output) } => shrink(output),
         Outcome::Text { text, .. } => text.clear(),

@@ -21,8 +21,6 @@ struct State {
     last_message: Option<String>,
     plan: Option<(u64, Vec<PlanStep>)>,
     tasks: HashMap<TaskId, Open>,
-    turn: Option<TurnId>,
-    started: Option<Instant>,
     steps: u64,
     tokens: u64,
 }
@@ -83,8 +81,6 @@ impl Hub {
     pub(crate) fn turn_started(&self, turn: TurnId) {
         {
             let mut state = self.state.borrow_mut();
-            state.turn = Some(turn.clone());
-            state.started = Some(Instant::now());
             state.steps = 0;
             state.tokens = 0;
             state.last_message = None;
@@ -94,7 +90,7 @@ impl Hub {
 
     pub(crate) fn started(&self) -> Started {
         let state = self.state.borrow();
-        Started { at: state.started.unwrap_or_else(Instant::now), steps: state.steps, tokens: state.tokens }
+        Started { steps: state.steps, tokens: state.tokens }
     }
 
     /// A reply's blocks, as items.

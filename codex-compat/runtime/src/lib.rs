@@ -11,6 +11,7 @@ mod limits;
 mod link;
 mod mailbox;
 mod mend;
+mod notify;
 mod setup;
 mod show;
 mod start;

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use protocol::{TurnCause, TurnError};
 
-use crate::thread::{Started, Tally};
+use crate::thread::Started;
 
 /// None: no bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,24 +16,29 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Before a request.
-    pub(crate) fn check(&self, _tally: &Tally, started: Started) -> Result<(), TurnError> {
-        let over = |name: &str, message: String| Err(TurnError { message, cause: TurnCause::Limit(name.to_owned()) });
+    /// Before a request. Time is watched all along, see `time_is_over`.
+    pub(crate) fn check(&self, started: Started) -> Result<(), TurnError> {
         if let Some(max) = self.steps
             && started.steps >= max
         {
-            return over("steps", format!("stopped after {max} requests to the model (--max-steps)"));
-        }
-        if let Some(max) = self.time
-            && started.at.elapsed() >= max
-        {
-            return over("time", format!("stopped after {} seconds (--max-time)", max.as_secs()));
+            return Err(over("steps", format!("stopped after {max} requests to the model (--max-steps)")));
         }
         if let Some(max) = self.tokens
             && started.tokens >= max
         {
-            return over("tokens", format!("stopped after {} tokens, {max} allowed (--max-tokens)", started.tokens));
+            return Err(over(
+                "tokens",
+                format!("stopped after {} tokens, {max} allowed (--max-tokens)", started.tokens),
+            ));
         }
         Ok(())
     }
+
+    pub(crate) fn time_is_over(&self) -> TurnError {
+        over("time", format!("stopped after {} seconds (--max-time)", self.time.unwrap_or_default().as_secs()))
+    }
+}
+
+fn over(name: &str, message: String) -> TurnError {
+    TurnError { message, cause: TurnCause::Limit(name.to_owned()) }
 }

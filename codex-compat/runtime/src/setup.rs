@@ -193,9 +193,26 @@ fn features(config: &Config) -> BTreeMap<String, bool> {
     features
 }
 
-/// The environment of commands: what the policy lets through, and what upstream adds.
-pub(crate) fn environment(loaded: &Loaded, network: bool, thread: &str, version: &str) -> Vec<(OsString, OsString)> {
-    let mut env = config::child_environment(std::env::vars_os(), &loaded.config.shell_environment_policy);
+/// The environment of commands: what the policy lets through without our own key, and what upstream adds. A policy that names
+/// the key's variable (`set`, `include_only`) gets it all the same.
+pub(crate) fn environment(
+    loaded: &Loaded,
+    network: bool,
+    thread: &str,
+    version: &str,
+    provider: &Provider,
+) -> Vec<(OsString, OsString)> {
+    let policy = &loaded.config.shell_environment_policy;
+    let mut env = config::child_environment(std::env::vars_os(), policy);
+    let key_of = match &provider.auth {
+        providers::Auth::Key { from, .. } => from.trim_matches('`'),
+        _ => "",
+    };
+    for name in [key_of, "CODEX_API_KEY"] {
+        if !policy.set.contains_key(name) && !policy.include_only.iter().any(|only| only == name) {
+            env.remove(std::ffi::OsStr::new(name));
+        }
+    }
     let quiet = [
         ("NO_COLOR", "1"),
         ("TERM", "dumb"),

@@ -122,7 +122,8 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
     let id = session.id().clone();
     // Of an ephemeral thread nothing is kept; what it saves lies among the temporary files.
     let folder = session.folder().unwrap_or_else(|| std::env::temp_dir().join(format!("interpreter-{id}")));
-    let env = setup::environment(&start.loaded, settings.sandbox.network, id.as_str(), &start.version);
+    let env =
+        setup::environment(&start.loaded, settings.sandbox.network, id.as_str(), &start.version, &target.provider);
     let scope = tools::Scope::new(&settings, env, folder, &start.loaded.home.dir)
         .map_err(|error| StartError::new(format!("Error: {error}")))?;
     let link = Link::new(target.provider, target.model, &start.originator, &start.version, &id);
@@ -151,6 +152,8 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
         warnings,
         asides,
         resumed: recorded.is_some(),
+        notify: start.loaded.config.notify.clone().unwrap_or_default(),
+        originator: start.originator.clone(),
     };
     if let Some(past) = past {
         let damage = thread.take_up(past)?;

@@ -1,5 +1,5 @@
 //! A conversation, and the loop that is a turn: look, say, ask, read, do, until the model is done.
-use std::{cell::RefCell, time::Instant};
+use std::cell::RefCell;
 
 use harnesses::{Context, Doc, End, Flow, Harness, Moment, Persona, Reading, SkillInfo, Words};
 use protocol::{
@@ -35,6 +35,9 @@ pub struct Thread {
     /// The same, for people only.
     pub(crate) asides: Vec<String>,
     pub(crate) resumed: bool,
+    /// The user's command for the end of a turn, and who we say that we are.
+    pub(crate) notify: Vec<String>,
+    pub(crate) originator: String,
 }
 
 /// Tokens of the thread, and how often room was made without effect.
@@ -66,7 +69,7 @@ impl Thread {
     /// One turn, from the user's words until the agent stops.
     async fn work(&self) -> Result<End, Stopped> {
         loop {
-            self.limits.check(&self.tally.borrow(), self.hub.started())?;
+            self.limits.check(self.hub.started())?;
             self.make_room().await?;
             let reply = match self.ask().await {
                 Err(Stopped::Failed(error)) if self.can_shrink(&error) => {
@@ -89,6 +92,26 @@ impl Thread {
         }
     }
 
+    /// The same, stopped where it stands when its time is over.
+    async fn work_in_time(&self) -> Result<End, Stopped> {
+        let over = async {
+            match self.limits.time {
+                Some(time) => tokio::time::sleep(time).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            ended = self.work() => ended,
+            () = over => {
+                if let Some(reply) = self.link.partial() {
+                    self.take_in(reply)?;
+                }
+                Err(self.limits.time_is_over().into())
+            }
+        }
+    }
+
     /// Starts a turn with `parts` and tells the clients how it ended.
     pub(crate) async fn run_turn(&self, parts: Vec<Part>) -> Result<Ended, TurnError> {
         self.hub.mailbox.reset();
@@ -97,7 +120,7 @@ impl Thread {
         self.hub.turn_started(turn.clone());
         let begun = self.record(Body::User { origin: Origin::User, parts });
         let ended = match begun {
-            Ok(_) => self.work().await,
+            Ok(_) => self.work_in_time().await,
             Err(error) => Err(error.into()),
         };
         self.hub.close_plan();
@@ -113,6 +136,7 @@ impl Thread {
                 }
                 let last_message = self.hub.last_message();
                 self.record(Body::Notice(Notice::TurnEnded))?;
+                self.notify(last_message.as_deref());
                 self.hub.emit(Event::TurnCompleted { turn, total, last_message: last_message.clone() });
                 Ok(Ended::Done(last_message))
             }
@@ -294,9 +318,8 @@ impl From<TurnError> for Stopped {
     }
 }
 
-/// The clock of limits: when the turn began, and how many requests it made.
+/// How far a turn has come: requests made, tokens used.
 pub(crate) struct Started {
-    pub(crate) at: Instant,
     pub(crate) steps: u64,
     pub(crate) tokens: u64,
 }
