@@ -11,7 +11,8 @@ pub enum Delta {
     Begin {
         id: String,
     },
-    /// `kind` carries the fixed parts (a call's id, name, form) and no text yet.
+    /// `kind` carries the fixed parts (a call's id, name, form) and no text yet. Again for an open block: its fixed parts,
+    /// brought up to date (an id that came late, what a server's own work found); the text so far stays.
     BlockStart {
         at: u32,
         kind: BlockKind,

@@ -58,6 +58,10 @@ fn short(id: &str) -> String {
         .collect()
 }
 
+pub(crate) fn description(tool: &Tool) -> Option<&str> {
+    Some(tool.description.as_str()).filter(|text| !text.is_empty())
+}
+
 /// The schema of a tool in function form; None for tools of the server.
 pub(crate) fn schema(tool: &Tool) -> Option<&str> {
     match &tool.kind {

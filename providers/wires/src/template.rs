@@ -1,7 +1,9 @@
-//! Events of one stream often differ in one string only. Once an event has been read the long way, the bytes before and
-//! behind its text are a template: an event with the same bytes around another JSON string means the same, and only that
-//! string is read.
+//! Events of one stream often differ in one string only, and in counters that mean nothing. Once an event has been read the
+//! long way, the bytes around these are a template: an event with the same bytes around others means the same, and only
+//! its string is read.
 use std::borrow::Cow;
+
+use memchr::memmem;
 
 use crate::lenient::Str;
 
@@ -15,10 +17,24 @@ pub(crate) struct Template<T> {
 
 #[derive(Debug)]
 struct Learned<T> {
-    before: Vec<u8>,
+    /// Fixed bytes, each followed by a hole.
+    fixed: Vec<(Vec<u8>, Hole)>,
     behind: Vec<u8>,
     what: T,
 }
+
+/// What may differ. Quotes of strings belong to the fixed bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hole {
+    Text,
+    Digits,
+    Padding,
+}
+
+/// Keys without a meaning for us, on any wire and at any depth. Inside a string their last quote would be escaped, so
+/// where they stand they are keys.
+const INERT: [(&[u8], Hole); 3] =
+    [(b"\"sequence_number\":", Hole::Digits), (b"\"created\":", Hole::Digits), (b"\"obfuscation\":\"", Hole::Padding)];
 
 /// Give up after so many templates that never fitted.
 const VAIN: u8 = 8;
@@ -31,26 +47,73 @@ impl<T: Copy> Template<T> {
     /// The text of an event that fits.
     pub(crate) fn read<'d>(&mut self, data: &'d [u8]) -> Option<(T, Str<'d>)> {
         let learned = self.learned.as_ref()?;
-        let (before, behind) = (learned.before.len(), learned.behind.len());
-        if data.len() < before + behind || !data.starts_with(&learned.before) || !data.ends_with(&learned.behind) {
+        let (mut at, mut text) = (0, None);
+        for (fixed, hole) in &learned.fixed {
+            if !data.get(at..)?.starts_with(fixed) {
+                return None;
+            }
+            at += fixed.len();
+            let len = hole.len(data.get(at..)?)?;
+            if *hole == Hole::Text {
+                text = Some(at..at + len);
+            }
+            at += len;
+        }
+        if data.get(at..) != Some(&learned.behind[..]) {
             return None;
         }
-        // With its quotes, which belong to the template; anything but one string is refused here.
-        let text = serde_json::from_slice(data.get(before - 1..=data.len() - behind)?).ok()?;
+        let text = text?;
+        // With its quotes: what serde refuses is no string.
+        let text = serde_json::from_slice(data.get(text.start.checked_sub(1)?..=text.end)?).ok()?;
         self.vain = 0;
         Some((learned.what, text))
     }
 
     /// `text` was read from `data`, and nothing else in `data` has a meaning.
     pub(crate) fn learn(&mut self, data: &[u8], text: &Str, what: T) {
-        if self.vain >= VAIN {
-            return;
+        if self.vain < VAIN
+            && let Some(learned) = Learned::new(data, text, what)
+        {
+            self.vain += 1;
+            self.learned = Some(learned);
         }
-        let Some((start, end)) = place(data, text) else {
-            return;
-        };
-        self.vain += 1;
-        self.learned = Some(Learned { before: data[..start].to_vec(), behind: data[end..].to_vec(), what });
+    }
+}
+
+impl<T> Learned<T> {
+    fn new(data: &[u8], text: &Str, what: T) -> Option<Learned<T>> {
+        let (start, end) = place(data, text)?;
+        let mut holes = vec![(start, end, Hole::Text)];
+        for (key, hole) in INERT {
+            if let Some(at) = memmem::find(data, key) {
+                let start = at + key.len();
+                holes.push((start, start + hole.len(data.get(start..)?)?, hole));
+            }
+        }
+        holes.sort_by_key(|(start, ..)| *start);
+        let (mut at, mut fixed) = (0, Vec::with_capacity(holes.len()));
+        for (start, end, hole) in holes {
+            fixed.push((data.get(at..start)?.to_vec(), hole));
+            at = end;
+        }
+        Some(Learned { fixed, behind: data.get(at..)?.to_vec(), what })
+    }
+}
+
+impl Hole {
+    /// How far it reaches at the start of `data`.
+    fn len(self, data: &[u8]) -> Option<usize> {
+        if self == Hole::Digits {
+            return data.iter().position(|byte| !byte.is_ascii_digit()).filter(|len| *len > 0);
+        }
+        let mut at = 0;
+        loop {
+            at += memchr::memchr2(b'"', b'\\', data.get(at..)?)?;
+            if data[at] == b'"' {
+                return Some(at);
+            }
+            at += 2;
+        }
     }
 }
 
@@ -61,7 +124,7 @@ fn place(data: &[u8], text: &Str) -> Option<(usize, usize)> {
         Cow::Borrowed(text) => ((text.as_ptr() as usize).wrapping_sub(data.as_ptr() as usize), text.len()),
         Cow::Owned(text) => {
             let json = serde_json::to_vec(text).ok()?;
-            let mut places = memchr::memmem::find_iter(data, &json);
+            let mut places = memmem::find_iter(data, &json);
             let first = places.next()?;
             places.next().is_none().then_some((first + 1, json.len() - 2))?
         }
@@ -76,6 +139,21 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
+
+    #[test]
+    fn counters_and_padding_may_differ() {
+        let mut template = Template::new();
+        let data = br#"{"sequence_number":7,"t":"one","obfuscation":"xyz"}"#;
+        let text = Str(Cow::Borrowed(std::str::from_utf8(&data[26..29]).expect("ascii")));
+        template.learn(data, &text, 7);
+        let mut check = |data: &[u8], expected: Option<&str>| {
+            assert_eq!(template.read(data).map(|(_, text)| text.to_string()), expected.map(str::to_owned));
+        };
+        check(br#"{"sequence_number":12,"t":"t\"o","obfuscation":""}"#, Some("t\"o"));
+        check(br#"{"sequence_number":-1,"t":"t","obfuscation":""}"#, None);
+        check(br#"{"sequence_number":1,"t":"t","obfuscation":"","u":""}"#, None);
+        check(br#"{"sequence_number":1,"t":"t\"#, None);
+    }
 
     #[test]
     fn the_same_around_another_string() {

@@ -133,7 +133,7 @@ fn write_tool(l: &mut List, tool: &Tool) {
         o.put("type", "function");
         o.object("function", |o| {
             o.put("name", &calls::flat_name(tool.namespace.as_deref(), &tool.name));
-            o.put("description", &tool.description);
+            o.put_some("description", calls::description(tool));
             if let Some(schema) = calls::schema(tool) {
                 o.raw("parameters", schema);
             }

@@ -118,7 +118,7 @@ fn write_tool(l: &mut List, tool: &Tool, marked: bool, fit: &Fit) {
         ToolKind::Server { entry, .. } => json.extend_from_slice(entry.text().as_bytes()),
         _ => json::object(&mut json, |o| {
             o.put("name", &calls::flat_name(tool.namespace.as_deref(), &tool.name));
-            o.put("description", &tool.description);
+            o.put_some("description", calls::description(tool));
             if let Some(schema) = calls::schema(tool) {
                 o.raw("input_schema", schema);
             }

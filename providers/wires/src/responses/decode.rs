@@ -9,6 +9,7 @@ use crate::{
     lenient::{self, Num, RawRef, Str},
     refusal,
     sse::{self, Sse},
+    template::Template,
 };
 
 pub(super) struct Decode {
@@ -22,6 +23,8 @@ struct State {
     next: u32,
     said: bool,
     called: bool,
+    /// What it holds is the place of the item that the text belongs to.
+    template: Template<usize>,
     over: bool,
 }
 
@@ -155,7 +158,15 @@ impl Decode {
         let source = fit.source.clone();
         Decode {
             sse: Sse::new(),
-            state: State { source, items: Vec::new(), next: 0, said: false, called: false, over: false },
+            state: State {
+                source,
+                items: Vec::new(),
+                next: 0,
+                said: false,
+                called: false,
+                template: Template::new(),
+                over: false,
+            },
         }
     }
 }
@@ -181,6 +192,9 @@ impl State {
         if self.over || raw.data == b"[DONE]" {
             return;
         }
+        if let Some((place, text)) = self.template.read(raw.data) {
+            return self.add(place, text, out);
+        }
         let mut spare = Vec::new();
         let Some(event) = lenient::event::<Event>(raw.data, &mut spare) else {
             let odd = lenient::odd(&raw);
@@ -192,10 +206,12 @@ impl State {
             None => std::str::from_utf8(raw.name).unwrap_or_default(),
         };
         match kind {
-            "response.output_text.delta" | "response.refusal.delta" => self.text(event, out),
-            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => self.args(event, out),
-            "response.reasoning_summary_text.delta" => self.reasoning(event, false, out),
-            "response.reasoning_text.delta" => self.reasoning(event, true, out),
+            "response.output_text.delta" | "response.refusal.delta" => self.text(event, raw.data, out),
+            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
+                self.args(event, raw.data, out)
+            }
+            "response.reasoning_summary_text.delta" => self.reasoning(event, false, raw.data, out),
+            "response.reasoning_text.delta" => self.reasoning(event, true, raw.data, out),
             "response.output_item.added" => {
                 if let Some(item) = event.item
                     && self.find(&event).is_none()
@@ -255,7 +271,10 @@ impl State {
     }
 
     /// The item to write to; a server may have forgotten to announce it.
-    fn target(&mut self, event: &Event, what: What, out: &mut Vec<Delta>) -> Option<&mut Item> {
+    fn target(&mut self, event: &Event, what: What, out: &mut Vec<Delta>) -> Option<usize> {
+        if event.delta.is_empty() {
+            return None;
+        }
         let place = match self.find(event) {
             Some(place) => place,
             None => {
@@ -268,46 +287,53 @@ impl State {
                 self.start(event.output_index.0, &event.item_id, what, kind, out)
             }
         };
-        self.items.get_mut(place).filter(|item| !item.closed && item.what == what)
+        self.items.get(place).filter(|item| item.what == what).map(|_| place)
     }
 
-    fn text(&mut self, event: Event, out: &mut Vec<Delta>) {
-        if event.delta.is_empty() {
-            return;
-        }
-        if let Some(item) = self.target(&event, What::Text, out) {
-            item.sent += event.delta.len();
-            out.push(Delta::Text { at: item.at, text: event.delta.0.into_owned() });
+    fn text(&mut self, event: Event, data: &[u8], out: &mut Vec<Delta>) {
+        if let Some(place) = self.target(&event, What::Text, out) {
+            self.learn(&event, place, data);
+            self.add(place, event.delta, out);
         }
     }
 
-    fn args(&mut self, event: Event, out: &mut Vec<Delta>) {
-        if event.delta.is_empty() {
-            return;
-        }
-        if let Some(item) = self.target(&event, What::Call, out) {
-            item.sent += event.delta.len();
-            out.push(Delta::Args { at: item.at, text: event.delta.0.into_owned() });
+    fn args(&mut self, event: Event, data: &[u8], out: &mut Vec<Delta>) {
+        if let Some(place) = self.target(&event, What::Call, out) {
+            self.learn(&event, place, data);
+            self.add(place, event.delta, out);
         }
     }
 
-    fn reasoning(&mut self, event: Event, full: bool, out: &mut Vec<Delta>) {
-        if event.delta.is_empty() {
-            return;
-        }
-        let Some(item) = self.target(&event, What::Reasoning, out) else {
+    fn reasoning(&mut self, event: Event, full: bool, data: &[u8], out: &mut Vec<Delta>) {
+        let Some(place) = self.target(&event, What::Reasoning, out) else {
             return;
         };
+        let item = &mut self.items[place];
         if *item.full.get_or_insert(full) != full {
             return;
         }
         let part = if full { 0 } else { event.summary_index.or_zero() };
         if part > std::mem::replace(&mut item.part, part) && item.sent > 0 {
-            item.sent += SEPARATOR.len();
-            out.push(Delta::Text { at: item.at, text: SEPARATOR.to_owned() });
+            self.add(place, Str(SEPARATOR.into()), out);
         }
-        item.sent += event.delta.len();
-        out.push(Delta::Text { at: item.at, text: event.delta.0.into_owned() });
+        self.learn(&event, place, data);
+        self.add(place, event.delta, out);
+    }
+
+    /// Events that differ from this one in their text only belong to the same item, if it is named.
+    fn learn(&mut self, event: &Event, place: usize, data: &[u8]) {
+        if event.output_index.0.is_some() || event.item_id.some().is_some() {
+            self.template.learn(data, &event.delta, place);
+        }
+    }
+
+    fn add(&mut self, place: usize, text: Str, out: &mut Vec<Delta>) {
+        let Some(item) = self.items.get_mut(place).filter(|item| !item.closed && !text.is_empty()) else {
+            return;
+        };
+        item.sent += text.len();
+        let (at, text) = (item.at, text.0.into_owned());
+        out.push(if item.what == What::Call { Delta::Args { at, text } } else { Delta::Text { at, text } });
     }
 
     fn start(&mut self, index: Option<u64>, id: &str, what: What, kind: BlockKind, out: &mut Vec<Delta>) -> usize {

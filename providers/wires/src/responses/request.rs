@@ -143,7 +143,7 @@ fn write_tool(l: &mut List, tool: &Tool, fit: &Fit) {
         ToolKind::Custom { grammar, .. } if fit.caps.custom_tools => l.object(|o| {
             o.put("type", "custom");
             o.put("name", &name);
-            o.put("description", &tool.description);
+            o.put_some("description", calls::description(tool));
             if let Some(grammar) = grammar {
                 o.object("format", |o| {
                     o.put("type", "grammar");
@@ -155,7 +155,7 @@ fn write_tool(l: &mut List, tool: &Tool, fit: &Fit) {
         _ => l.object(|o| {
             o.put("type", "function");
             o.put("name", &name);
-            o.put("description", &tool.description);
+            o.put_some("description", calls::description(tool));
             o.put_some("strict", tool.strict);
             if tool.deferred && fit.caps.server_tools {
                 o.put("defer_loading", &true);

@@ -113,6 +113,24 @@ proptest! {
         prop_assert_eq!(again, got);
     }
 
+    /// Events that are read by a template of the one before mean what they mean without one: a field of its own in each
+    /// keeps any from fitting.
+    #[test]
+    fn templates_change_nothing((wire, reply) in with_reply()) {
+        let at = fit(wire);
+        let mut pieces = wires::deltas_of(&reply);
+        for _ in 0..4 {
+            pieces = in_pieces(pieces);
+        }
+        let stream = encode(wire, &pieces);
+        let mut n = 0;
+        let unlike: String = stream
+            .split_inclusive("data: {")
+            .map(|event| { n += 1; if event.ends_with('{') { format!("{event}\"n{n}\":0,") } else { event.to_owned() } })
+            .collect();
+        prop_assert_eq!(deltas(&at, [unlike.as_bytes()]), deltas(&at, [stream.as_bytes()]));
+    }
+
     #[test]
     fn deltas_of_a_reply_make_it((wire, reply) in with_reply()) {
         let (got, error) = collect(&fit(wire), &wires::deltas_of(&reply));
