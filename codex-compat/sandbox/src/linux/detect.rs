@@ -22,6 +22,19 @@ pub fn detect() -> Rung {
     FOUND.get_or_init(climb).0
 }
 
+/// The rung for root in a workspace of another user: in a user namespace that holds root alone the files of others could
+/// not be written, so the mounts are made without one where that is possible.
+pub(super) fn with_real_capabilities() -> Rung {
+    static WITHOUT: OnceLock<Option<Rung>> = OnceLock::new();
+    let rung = detect();
+    let same = match rung {
+        Rung::User => Rung::Mount,
+        Rung::UserNoPid => Rung::MountNoPid,
+        other => return other,
+    };
+    WITHOUT.get_or_init(|| trial(same).is_none().then_some(same)).unwrap_or(rung)
+}
+
 /// For tests: takes this rung without trial from here on.
 #[doc(hidden)]
 pub fn force_rung(rung: Option<Rung>) {

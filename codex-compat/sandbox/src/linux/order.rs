@@ -13,6 +13,8 @@ pub(super) struct Order {
     pub trial: bool,
     pub own_session: bool,
     pub linger: bool,
+    /// We are root and the workspace is another user's: leave the command what root needs to work on it.
+    pub foreign_owner: bool,
     pub tty: Option<Size>,
     pub cwd: CString,
     /// Trees put over the read-only one, outer paths first.
@@ -33,13 +35,24 @@ pub(super) struct Mount {
     pub path: CString,
     /// Otherwise as the machine has it.
     pub read_only: bool,
+    /// May be gone by now: a name in a folder that other programs share with us.
+    pub optional: bool,
 }
 
 impl Order {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Writer(Vec::with_capacity(4096));
         out.byte(self.rung.map_or(0, |rung| 1 + rung as u8));
-        for flag in [self.network, self.trial, self.own_session, self.linger, self.whole_disk, self.tty.is_some()] {
+        let flags = [
+            self.network,
+            self.trial,
+            self.own_session,
+            self.linger,
+            self.whole_disk,
+            self.foreign_owner,
+            self.tty.is_some(),
+        ];
+        for flag in flags {
             out.byte(flag.into());
         }
         let size = self.tty.unwrap_or(Size { rows: 0, cols: 0 });
@@ -48,6 +61,7 @@ impl Order {
         out.number(self.mounts.len() as u32);
         for mount in &self.mounts {
             out.byte(mount.read_only.into());
+            out.byte(mount.optional.into());
             out.string(&mount.path);
         }
         for list in [&self.grants, &self.argv, &self.env] {
@@ -66,11 +80,14 @@ impl Order {
             0 => None,
             n => Some(*Rung::ALL.get(usize::from(n) - 1)?),
         };
-        let [network, trial, own_session, linger, whole_disk, has_tty] = input.flags()?;
+        let [network, trial, own_session, linger, whole_disk, foreign_owner, has_tty] = input.flags()?;
         let size = input.number()?;
         let tty = has_tty.then_some(Size { rows: (size >> 16) as u16, cols: size as u16 });
         let cwd = input.string()?;
-        let mounts = input.list(|input| Some(Mount { read_only: input.byte()? != 0, path: input.string()? }))?;
+        let mounts = input.list(|input| {
+            let [read_only, optional] = input.flags()?;
+            Some(Mount { path: input.string()?, read_only, optional })
+        })?;
         let [grants, argv, env] =
             [input.list(Reader::string)?, input.list(Reader::string)?, input.list(Reader::string)?];
         let targets = input.list(|input| Some(input.number()? as i32))?;
@@ -80,6 +97,7 @@ impl Order {
             trial,
             own_session,
             linger,
+            foreign_owner,
             tty,
             cwd,
             mounts,
@@ -160,19 +178,21 @@ mod tests {
     prop_compose! {
         fn orders()(
             rung in prop::option::of(prop::sample::select(Rung::ALL.to_vec())),
-            flags in any::<[bool; 5]>(),
+            flags in any::<[bool; 6]>(),
             tty in prop::option::of(any::<(u16, u16)>()),
             cwd in text(),
-            mounts in prop::collection::vec((any::<bool>(), text()), 0..4),
+            mounts in prop::collection::vec((any::<[bool; 2]>(), text()), 0..4),
             lists in (texts(), texts(), texts()),
             targets in prop::collection::vec(any::<i32>(), 0..5),
         ) -> Order {
-            let [network, trial, own_session, linger, whole_disk] = flags;
-            let mounts = mounts.into_iter().map(|(read_only, path)| Mount { path, read_only }).collect();
+            let [network, trial, own_session, linger, whole_disk, foreign_owner] = flags;
+            let mount = |([read_only, optional], path): ([bool; 2], CString)| Mount { path, read_only, optional };
+            let mounts = mounts.into_iter().map(mount).collect();
             let (grants, argv, env) = lists;
             let tty = tty.map(|(rows, cols)| Size { rows, cols });
             Order {
-                rung, network, trial, own_session, linger, tty, cwd, mounts, whole_disk, grants, argv, env, targets,
+                rung, network, trial, own_session, linger, foreign_owner, tty, cwd, mounts, whole_disk, grants, argv, env,
+                targets,
             }
         }
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::order::Mount;
-use crate::{Error, RootKind, Rung, Spec, protected::Guard};
+use crate::{Error, Root, RootKind, Rung, Spec, protected::Guard};
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
@@ -38,7 +38,10 @@ impl Plan {
         let mounts = mounts
             .into_iter()
             .filter(|(path, _)| *path != Path::new("/"))
-            .map(|(path, read_only)| Ok(Mount { path: c_path(path)?, read_only }))
+            .map(|(path, read_only)| {
+                let shared = |root: &Root| root.kind == RootKind::Temporary && path.parent() == Some(&root.path);
+                Ok(Mount { path: c_path(path)?, read_only, optional: read_only && spec.roots.iter().any(shared) })
+            })
             .collect::<Result<_, Error>>()?;
         Ok(Plan { mounts, whole_disk, grants })
     }
@@ -111,7 +114,7 @@ mod tests {
     use protocol::SandboxMode;
 
     use super::*;
-    use crate::{Root, protected::Found};
+    use crate::protected::Found;
 
     fn spec(roots: &[&str]) -> Spec {
         let root = |path: &&str| Root { path: path.into(), kind: RootKind::Workspace };

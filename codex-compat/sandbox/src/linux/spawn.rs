@@ -1,11 +1,11 @@
 //! The parent's side of one command: prepares the disk, starts the helper, sends it the order.
 use std::{
     ffi::OsString,
-    fs::File,
+    fs::{self, File},
     io,
     os::{
         fd::{AsRawFd, OwnedFd, RawFd},
-        unix::{ffi::OsStrExt, net::UnixStream, process::CommandExt},
+        unix::{ffi::OsStrExt, fs::MetadataExt, net::UnixStream, process::CommandExt},
     },
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -19,7 +19,7 @@ use super::{
     Child,
     channel::{self, FIRST_OWN_FD},
     child::Guarded,
-    helper,
+    detect, helper,
     order::Order,
     placeholder::{Placeholder, sweep},
     plan::{Plan, c_path, c_string},
@@ -55,12 +55,18 @@ pub fn set_helper(path: PathBuf) {
 /// Starts a command. Takes about a millisecond; with a terminal it returns when that exists, some milliseconds later.
 /// What goes wrong after the start (a step of the jail, a program that is not there) is the child's status.
 pub fn spawn(spec: &Spec, launch: Launch) -> Result<Child, Error> {
-    let rung = if spec.unconfined() { None } else { Some(super::detect()) };
+    let foreign_owner = has_foreign_owner(spec);
+    let rung = match (spec.unconfined(), foreign_owner) {
+        (true, _) => None,
+        (false, false) => Some(detect::detect()),
+        (false, true) => Some(detect::with_real_capabilities()),
+    };
     if rung == Some(Rung::Nothing) {
         return Err(Error::Refused(Rung::Nothing.message(None, false).unwrap_or_default()));
     }
     let mut order = Order {
         rung,
+        foreign_owner,
         network: spec.network,
         own_session: launch.session == Session::Own,
         linger: launch.linger,
@@ -141,6 +147,14 @@ fn confine(spec: &Spec, rung: Rung, order: &mut Order) -> Result<Guarded, Error>
     let plan = Plan::new(spec, &guards, rung, !weak)?;
     (order.mounts, order.whole_disk, order.grants) = (plan.mounts, plan.whole_disk, plan.grants);
     Ok(kept)
+}
+
+/// Root without capabilities may not write what belongs to others. In a container the workspace often does.
+fn has_foreign_owner(spec: &Spec) -> bool {
+    let foreign = |path: &Path| fs::metadata(path).is_ok_and(|meta| meta.uid() != 0);
+    // SAFETY: no memory is involved.
+    let root = unsafe { libc::geteuid() } == 0;
+    root && (foreign(&spec.cwd) || spec.writable_roots().any(foreign))
 }
 
 fn variable(name: &std::ffi::OsStr, value: &std::ffi::OsStr) -> Result<std::ffi::CString, Error> {

@@ -205,6 +205,44 @@ fn with_network_only_the_sockets_of_others_are_out_of_reach() {
 }
 
 #[test]
+fn root_works_in_the_workspace_of_another_user() {
+    // SAFETY: no memory is involved.
+    if unsafe { libc::geteuid() } != 0 {
+        return;
+    }
+    let exe = std::env::current_exe().unwrap();
+    for rung in ["1", "2", "3"] {
+        let output = std::process::Command::new(&exe)
+            .args(["--exact", "scenes::foreign_as_told", "--ignored", "--nocapture"])
+            .env("INTERPRETER_SANDBOX_RUNG", rung)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "rung {rung}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+#[ignore = "started by the test above with a forced rung"]
+fn foreign_as_told() {
+    let stage = Stage::new(WorkspaceWrite);
+    sh(&format!("chown -R 4321:4321 '{0}' && chmod -R go-rwx '{0}'", stage.workspace.display()));
+    sh(&format!("chown 4321 '{}' && chmod 600 '{}'", stage.path("O/file").display(), stage.path("O/file").display()));
+    stage.works("echo x >> f && touch sub/new && rm sub/f && cat .git/config");
+    stage.fails("echo x > .git/config");
+    stage.fails("touch .git/hooks/pre-commit");
+    stage.fails("echo x > \"$O/file\"");
+    stage.fails("chown 1:1 \"$O/file\"");
+    stage.fails("chmod 777 \"$O/file\"");
+    stage.fails("exec 3>>/proc/sys/kernel/core_pattern");
+    stage.fails("mount -o remount,rw,bind .git");
+    stage.works("python: import socket; a,b=socket.socketpair(); a.send(b'x'); b.recv(1)");
+    if sandbox::detect() != sandbox::Rung::Landlock {
+        stage.works("chmod 755 f && chown 4321 sub/new");
+        stage.works("python: import socket; s=socket.create_server(('127.0.0.1',0)); c=socket.create_connection(s.getsockname()); s.accept()");
+    }
+}
+
+#[test]
 fn the_foreground_passes_status_and_signals() {
     let exe = std::env::current_exe().unwrap();
     let run = |script: &str| {

@@ -38,7 +38,8 @@ impl Stage {
         stage.set("O", &outside);
         stage.set("TAG", Path::new(&tag));
         stage.set("PATH", Path::new(path()));
-        for name in ["HOME", "RUSTUP_HOME", "CARGO_HOME"] {
+        stage.set("SHELL", Path::new("/bin/sh"));
+        for name in ["HOME", "RUSTUP_HOME", "CARGO_HOME", "PROBE_DIR"] {
             if let Some(value) = std::env::var_os(name) {
                 stage.set(name, Path::new(&value));
             }

@@ -121,6 +121,7 @@ const TABLE: &[Row] = &[
     row("su fails and does not hang", [A, A, N], &["timeout 5 su -c id </dev/null; code=$?; test $code -ne 0 -a $code -ne 124"]),
     row("rare system calls", [D, D, N], &[
         syscall!("425,1,ctypes.create_string_buffer(120)"), // io_uring_setup
+        syscall!("323,0"),                                  // userfaultfd
         syscall!("308,0,0"),                                // setns
         syscall!("272,0x10000000"),                         // unshare
         syscall!("442,-100,b'/',0,0,0"),                    // mount_setattr
@@ -131,7 +132,6 @@ const TABLE: &[Row] = &[
     .needs(&["python3", "x86_64"]),
     row("rare system calls that work otherwise", [D, D, A], &[
         syscall!("321,0,0,0"),                       // bpf
-        syscall!("323,0"),                           // userfaultfd
         syscall!("248,b'user',b'a',b'b',1,-3"),      // add_key
         syscall!("250,0,-3,0"),                      // keyctl
         syscall!("298,0,0,0,0,0"),                   // perf_event_open

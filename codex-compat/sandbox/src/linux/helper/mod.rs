@@ -120,7 +120,7 @@ fn run_order(order: &Order, fds: Vec<OwnedFd>, control: RawFd) -> Step<Infallibl
 fn accompany(command: Command, sockets: Option<Sockets>) -> Step<Infallible> {
     let order = command.order;
     if order.rung.is_some() {
-        capabilities::drop_all().step("capabilities")?;
+        capabilities::drop_all(order).step("capabilities")?;
         capabilities::no_new_privileges().step("no_new_privs")?;
     }
     let supervised = match sockets {

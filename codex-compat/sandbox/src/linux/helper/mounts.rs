@@ -41,7 +41,10 @@ pub(super) fn build(order: &Order) -> Step<()> {
     let mut copies = Vec::with_capacity(order.mounts.len());
     for mount in &order.mounts {
         let name = || mount.path.to_string_lossy();
-        let copy = Detached::copy_of(&mount.path).step(format!("copy mount {}", name()))?;
+        let copy = match Detached::copy_of(&mount.path) {
+            Err(error) if mount.optional && error.kind() == io::ErrorKind::NotFound => continue,
+            copy => copy.step(format!("copy mount {}", name()))?,
+        };
         let flags = if mount.read_only { NOSUID | RDONLY } else { NOSUID };
         copy.set(flags, 0).step(format!("set mount {}", name()))?;
         copies.push((mount, copy));
@@ -50,7 +53,10 @@ pub(super) fn build(order: &Order) -> Step<()> {
     let flags = if order.whole_disk { NOSUID } else { NOSUID | RDONLY };
     sys::set_mounts_below(c"/", flags).step("read-only /")?;
     for (mount, copy) in copies {
-        copy.attach(&mount.path).step(format!("mount {}", mount.path.to_string_lossy()))?;
+        match copy.attach(&mount.path) {
+            Err(error) if mount.optional && error.kind() == io::ErrorKind::NotFound => {}
+            done => done.step(format!("mount {}", mount.path.to_string_lossy()))?,
+        }
     }
     dev::build(&devices)
 }
