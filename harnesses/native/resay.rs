@@ -51,7 +51,11 @@ pub(super) fn resay(cx: &Context, call: &Call, did: &[Done]) -> Option<(Call, An
 }
 
 fn read(cx: &Context, call: &Call, path: &Path, done: &Done) -> Option<(Call, Answer)> {
-    let Outcome::Text { text, .. } = &done.outcome else { return None };
+    let Outcome::Text { text, stamp, .. } = &done.outcome else { return None };
+    // Items keep no whole texts once their call is answered.
+    if text.is_empty() && stamp.len > 0 {
+        return None;
+    }
     let cmd = format!("cat {}", exec::quoted(&path.display().to_string()));
     let ours = function(call, "exec_command", Raw::of(&json!({ "cmd": cmd })).text());
     let output = protocol::Captured::whole(text.clone());

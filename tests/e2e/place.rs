@@ -93,6 +93,12 @@ impl Place {
         self.workspace().join(name)
     }
 
+    /// The same provider over another wire from here on.
+    pub fn speak(&mut self, wire: WireId) {
+        self.wire = wire;
+        self.write_config("");
+    }
+
     /// The user's config: the scripted provider, and `more` before its table.
     pub fn write_config(&self, more: &str) {
         let text = format!(
@@ -149,7 +155,8 @@ impl Place {
     }
 }
 
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+/// All files below a folder.
+pub fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() { collect(&path, found) } else { found.push(path) }

@@ -155,3 +155,108 @@ fn another_model_takes_over_with_a_warning() {
     assert!(message.is_some_and(|m| m.contains("`stub-model`") && m.contains("`other-model`")), "{ran:?}");
     assert_eq!(place.request(1)["model"], "other-model");
 }
+
+/// Calls and answers of a request, as (id, is an answer), in order.
+fn pairs(wire: WireId, request: &Value) -> Vec<(String, bool)> {
+    let id = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut found = Vec::new();
+    match wire {
+        WireId::Responses => {
+            for item in request["input"].as_array().expect("input") {
+                match item["type"].as_str().unwrap_or_default() {
+                    "function_call" | "custom_tool_call" => found.push((id(&item["call_id"]), false)),
+                    "function_call_output" | "custom_tool_call_output" => found.push((id(&item["call_id"]), true)),
+                    _ => {}
+                }
+            }
+        }
+        WireId::Chat => {
+            for message in request["messages"].as_array().expect("messages") {
+                found.extend(
+                    message["tool_calls"].as_array().into_iter().flatten().map(|call| (id(&call["id"]), false)),
+                );
+                if message["role"] == "tool" {
+                    found.push((id(&message["tool_call_id"]), true));
+                }
+            }
+        }
+        WireId::Messages => {
+            for message in request["messages"].as_array().expect("messages") {
+                for block in message["content"].as_array().into_iter().flatten() {
+                    match block["type"].as_str().unwrap_or_default() {
+                        "tool_use" => found.push((id(&block["id"]), false)),
+                        "tool_result" => found.push((id(&block["tool_use_id"]), true)),
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Every call is answered once, and nothing is answered that was not called.
+#[track_caller]
+fn assert_paired(wire: WireId, request: &Value) {
+    let pairs = pairs(wire, request);
+    let mut calls: Vec<&str> = pairs.iter().filter(|(_, answer)| !answer).map(|(id, _)| id.as_str()).collect();
+    let mut answers: Vec<&str> = pairs.iter().filter(|(_, answer)| *answer).map(|(id, _)| id.as_str()).collect();
+    calls.sort_unstable();
+    answers.sort_unstable();
+    assert_eq!(calls, answers, "{request}");
+}
+
+#[test]
+fn a_thread_goes_on_over_another_wire() {
+    for from in WireId::ALL {
+        for to in WireId::ALL.into_iter().filter(|to| *to != from) {
+            let call: Step = Turn::call("exec_command", &json!({"cmd": "echo one"}))
+                .and_call("exec_command", &json!({"cmd": "echo two"}))
+                .thinking("deep thought")
+                .into();
+            let mut place = Place::new(from, vec![call, Turn::text("first").into(), Turn::text("second").into()]);
+            let first = place.run(&["exec", "--json", "-c", "harness=\"native\"", "do it"]);
+            assert_eq!(first.code, Some(0), "{first:?}");
+            place.speak(to);
+            let second = place.run(&["exec", "--json", "-c", "harness=\"native\"", "resume", &first.thread(), "go on"]);
+            assert_eq!(second.code, Some(0), "{from:?} to {to:?}: {second:?}");
+            let request = place.request(2);
+            assert_paired(to, &request);
+            assert_eq!(pairs(to, &request).len(), 4, "{from:?} to {to:?}: {request}");
+            let text = request.to_string();
+            assert!(text.contains("first") && text.contains("go on"), "{text}");
+            assert!(!text.contains("deep thought"), "reasoning of another wire stays behind: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_thread_goes_on_in_another_harness() {
+    let call = |harness: &str| match harness {
+        "native" => Turn::call("exec_command", &json!({"cmd": "echo one"})),
+        "claude-code-bare" => Turn::call("Bash", &json!({"command": "echo one"})),
+        _ => Turn::call("bash", &json!({"command": "echo one"})),
+    };
+    let end = |harness: &str| match harness {
+        "mini-swe-agent" => Turn::call("bash", &json!({"command": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"})),
+        _ => Turn::text("over"),
+    };
+    let harnesses = ["native", "claude-code-bare", "mini-swe-agent"];
+    for from in harnesses {
+        for to in harnesses.into_iter().filter(|to| *to != from) {
+            let steps = vec![call(from).into(), end(from).into(), end(to).into()];
+            let place = Place::new(WireId::Chat, steps);
+            let first = place.run(&["exec", "--json", "-c", &format!("harness=\"{from}\""), "do it"]);
+            assert_eq!(first.code, Some(0), "{first:?}");
+            let config = format!("harness=\"{to}\"");
+            let second = place.run(&["exec", "--json", "-c", &config, "resume", &first.thread(), "go on"]);
+            assert_eq!(second.code, Some(0), "{from} to {to}: {second:?}");
+            let request = place.request(2);
+            assert_paired(WireId::Chat, &request);
+            let text = request.to_string();
+            for expected in ["do it", "echo one", "go on"] {
+                assert!(text.contains(expected), "{from} to {to}: {expected} is missing in {text}");
+            }
+        }
+    }
+}

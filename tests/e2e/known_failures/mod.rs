@@ -30,7 +30,12 @@ macro_rules! on_each_wire {
 use on_each_wire;
 
 mod chat_calls;
+mod configuration;
+mod context;
 mod edits;
+mod environment;
+mod exits;
+mod sessions;
 mod shell;
 mod streams;
 
