@@ -109,16 +109,16 @@ fn step(from: OwnedFd, below: &Path) -> io::Result<OwnedFd> {
     let flags = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
     match openat2(&from, below, FOLDER, Mode::empty(), flags) {
         // No openat2 here (an old kernel, a container's filter): the same, part by part.
-        Err(Errno::NOSYS | Errno::PERM) => {
-            let mut fd = from;
-            for part in below.components() {
-                let Component::Normal(name) = part else { return Err(Errno::XDEV.into()) };
-                fd = openat(&fd, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
-            }
-            Ok(fd)
-        }
+        Err(Errno::NOSYS | Errno::PERM) => step_by_step(from, below),
         opened => Ok(opened?),
     }
+}
+
+fn step_by_step(from: OwnedFd, below: &Path) -> io::Result<OwnedFd> {
+    below.components().try_fold(from, |fd, part| match part {
+        Component::Normal(name) => Ok(openat(&fd, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?),
+        _ => Err(Errno::XDEV.into()),
+    })
 }
 
 /// Creates a folder in an open one and opens it. Ok(false): it was there already.
@@ -178,6 +178,14 @@ mod tests {
         assert!(open_dir(&base.join("root"), &base.join("root/inner")).is_ok());
         assert!(open_dir(&base.join("root"), &base.join("root/link")).is_err());
         assert!(open_dir(&base.join("root"), &base).is_err());
+        let walk = |below: &str| {
+            let from = openat(CWD, base.join("root"), FOLDER, Mode::empty()).unwrap();
+            step_by_step(from, Path::new(below)).is_ok()
+        };
+        assert_eq!(
+            ["inner", "inner/.", "link", "link/root", "../root", ""].map(walk),
+            [true, true, false, false, false, true]
+        );
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(super) struct Driver {
     pub(super) timeout: Option<Millis>,
     /// Where the shell tells its last folder.
     pub(super) cwd: Option<OwnedFd>,
-    pub(super) live: Live,
+    pub(super) sink: Sink,
 }
 
 /// The two ends that a command is watched on.
@@ -70,23 +70,45 @@ where
     Ok(unsafe { AsyncFd::register_with_interest(owner, interest) }?)
 }
 
-/// Hands output on as it comes, up to as many bytes as are kept.
-pub(super) struct Live {
-    pub(super) to: Option<OnOutput>,
-    pub(super) room: u64,
-    pub(super) decoder: Decoder,
+/// Where output goes: into the record, and on to who listens, up to as many bytes as are kept.
+pub(super) struct Sink {
+    process: Arc<Process>,
+    listener: Option<OnOutput>,
+    room: u64,
+    decoder: Decoder,
+    /// We ended the command: what shells still say about killed children is not its output.
+    deaf: bool,
 }
 
-impl Live {
+impl Sink {
+    pub(super) fn new(process: Arc<Process>, listener: Option<OnOutput>, room: u64) -> Sink {
+        Sink { process, listener, room, decoder: Decoder::default(), deaf: false }
+    }
+
     fn push(&mut self, bytes: &[u8]) {
-        let Some(to) = &self.to else { return };
+        if self.deaf {
+            return;
+        }
+        self.process.output(bytes);
+        let Some(listener) = &self.listener else { return };
         let text = self.decoder.push(bytes);
         self.room = self.room.saturating_sub(bytes.len() as u64);
         if !text.is_empty() {
-            to(&text);
+            listener(&text);
         }
         if self.room == 0 {
-            self.to = None;
+            self.listener = None;
+        }
+    }
+
+    /// What is in the pipe now, and not what a process in the background adds meanwhile.
+    fn drain(&mut self, output: Option<&mut AsyncFd<std::fs::File>>, buffer: &mut [u8]) {
+        let Some(output) = output else { return };
+        for _ in 0..BURST {
+            match output.get_mut().read(buffer) {
+                Ok(read) if read > 0 => self.push(&buffer[..read]),
+                _ => break,
+            }
         }
     }
 }
@@ -117,10 +139,13 @@ impl Driver {
                 biased;
                 order = self.orders.recv() => match order {
                     Some(Order::Input(bytes)) => self.input(&mut input, bytes),
-                    Some(Order::Drain) => self.drain(wires.output.as_mut(), &mut buffer),
+                    Some(Order::Drain) => {
+                        self.sink.drain(wires.output.as_mut(), &mut buffer);
+                        self.process.change(|state| state.drains += 1);
+                    }
                     Some(Order::Stop) | None => {
                         ending.get_or_insert(Ending::Stopped);
-                        at_latest = Some(self.kill());
+                        at_latest = Some(self.kill(wires.output.as_mut(), &mut buffer));
                     }
                 },
                 () = at(timer) => {
@@ -130,7 +155,7 @@ impl Driver {
                     if let Some(ms) = self.timeout {
                         ending = Some(Ending::TimedOut(ms));
                     }
-                    at_latest = Some(self.kill());
+                    at_latest = Some(self.kill(wires.output.as_mut(), &mut buffer));
                 }
                 ready = wires.control.readable(), if !all_ended => {
                     let result = self.child.try_wait().and_then(|now| Ok((now, self.child.try_ended()?)));
@@ -144,10 +169,7 @@ impl Driver {
                     status = status.or(now);
                     all_ended = ended;
                 }
-                ended = exchange(wires.output.as_mut(), &mut buffer, &mut input, |bytes| {
-                    self.process.output(bytes);
-                    self.live.push(bytes);
-                }) => if ended {
+                ended = exchange(wires.output.as_mut(), &mut buffer, &mut input, |bytes| self.sink.push(bytes)) => if ended {
                     wires.output = None;
                 },
             }
@@ -160,21 +182,10 @@ impl Driver {
         self.process.change(|state| state.gone = true);
     }
 
-    /// What is in the pipe now, and not what a process in the background adds meanwhile.
-    fn drain(&mut self, output: Option<&mut AsyncFd<std::fs::File>>, buffer: &mut [u8]) {
-        if let Some(output) = output {
-            for _ in 0..BURST {
-                match output.get_mut().read(buffer) {
-                    Ok(read) if read > 0 => self.process.output(&buffer[..read]),
-                    _ => break,
-                }
-            }
-        }
-        self.process.change(|state| state.drains += 1);
-    }
-
-    /// The tree is told to end; when that is taken for done.
-    fn kill(&mut self) -> Instant {
+    /// The tree is told to end; when that is taken for done. What was written until now counts.
+    fn kill(&mut self, output: Option<&mut AsyncFd<std::fs::File>>, buffer: &mut [u8]) -> Instant {
+        self.sink.drain(output, buffer);
+        self.sink.deaf = true;
         self.child.kill_tree();
         Instant::now() + KILL_GRACE
     }
@@ -215,7 +226,8 @@ impl Driver {
             tokio::select! {
                 biased;
                 order = self.orders.recv() => if matches!(order, Some(Order::Stop) | None) && killed.is_none() {
-                    killed = Some(self.kill());
+                    self.child.kill_tree();
+                    killed = Some(Instant::now() + KILL_GRACE);
                 },
                 // Dropping the child is the last resort.
                 () = at(killed) => return,

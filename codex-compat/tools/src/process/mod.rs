@@ -13,8 +13,7 @@ use sandbox::{Launch, Size};
 use tokio::{sync::mpsc, time::Instant};
 
 use self::{
-    capture::Decoder,
-    driver::{Driver, Live, Wires},
+    driver::{Driver, Sink, Wires},
     shell::{CWD_FD, telling_cwd},
 };
 pub use self::{
@@ -86,7 +85,7 @@ fn start(cx: &Scope, run: &Run, how: Start) -> Result<Arc<Process>, Failure> {
         orders: received,
         timeout: how.timeout,
         cwd: how.told,
-        live: Live { to: how.on_output, room: run.keep, decoder: Decoder::default() },
+        sink: Sink::new(process.clone(), how.on_output, run.keep),
     };
     tokio::spawn(driver.drive(wires));
     Ok(process)
