@@ -120,7 +120,8 @@ pub struct Quirks {
     pub safe_ids: bool,
     /// Leaves `strict` out of tools (xAI, Moonshot, DeepSeek outside its beta address).
     pub no_strict: bool,
-    /// chat: a user message never follows results at once; an assistant `Done.` stands between (Mistral).
+    /// chat: what is said in the same breath as results does not follow them at once; an assistant `Done.` stands between
+    /// (Mistral).
     pub bridge_results: bool,
 }
 

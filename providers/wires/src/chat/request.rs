@@ -36,7 +36,7 @@ pub(super) fn head(prompt: &Prompt, fit: &Fit) -> Vec<u8> {
             if tools.is_empty() {
                 return;
             }
-            o.list("tools", |l| tools.iter().for_each(|tool| write_tool(l, tool)));
+            o.list("tools", |l| tools.iter().for_each(|tool| write_tool(l, tool, fit)));
             if tune.choose_tools && fields.in_head("tool_choice") {
                 o.put("tool_choice", "auto");
             }
@@ -125,7 +125,7 @@ fn offered(tool: &Tool, fit: &Fit) -> bool {
     }
 }
 
-fn write_tool(l: &mut List, tool: &Tool) {
+fn write_tool(l: &mut List, tool: &Tool, fit: &Fit) {
     if let ToolKind::Server { entry, .. } = &tool.kind {
         return l.raw(entry.text());
     }
@@ -137,7 +137,7 @@ fn write_tool(l: &mut List, tool: &Tool) {
             if let Some(schema) = calls::schema(tool) {
                 o.raw("parameters", schema);
             }
-            o.put_some("strict", tool.strict);
+            o.put_some("strict", tool.strict.filter(|_| !fit.quirks.no_strict));
         });
     });
 }
@@ -189,11 +189,17 @@ pub(super) fn freeze(entry: &Entry, fit: &Fit) -> Vec<u8> {
                     }
                 });
             }
+            let said = results.iter().flat_map(|result| &result.answer.after).chain(after);
+            follow.extend(said.filter_map(|part: &Part| parts::show(part, fit)));
+            if fit.quirks.bridge_results && !(before.is_empty() && follow.is_empty()) {
+                l.object(|o| {
+                    o.put("role", "assistant");
+                    o.put("content", "Done.");
+                });
+            }
             for (speaker, content) in before {
                 message(l, late_role(*speaker, fit), content, fit);
             }
-            let said = results.iter().flat_map(|result| &result.answer.after).chain(after);
-            follow.extend(said.filter_map(|part: &Part| parts::show(part, fit)));
             message_of(l, "user", &follow, fit);
         }
         // In the list of the head.

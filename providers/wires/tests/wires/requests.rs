@@ -199,6 +199,8 @@ fn quirks_remove_and_rename() {
     at.quirks.no_temperature = true;
     at.quirks.short_ids = true;
     at.quirks.empty_content = true;
+    at.quirks.no_strict = true;
+    at.quirks.bridge_results = true;
     at.quirks.drop = vec!["response_format".into(), "tool_choice".into()];
     at.quirks.reasoning_field = Some("thinking".into());
     let prompt = rich_prompt(&at.source);
@@ -222,6 +224,11 @@ fn quirks_remove_and_rename() {
     let messages = sent["messages"].as_array().expect("messages");
     let id = messages[2]["tool_calls"][0]["id"].as_str().expect("an id");
     assert_eq!((id.len(), messages[3]["tool_call_id"].as_str()), (9, Some(id)));
+    let strict = sent["tools"].as_array().expect("tools").iter().any(|tool| tool["function"].get("strict").is_some());
+    assert!(!strict, "{}", sent["tools"]);
+    let roles: Vec<&str> = messages.iter().filter_map(|m| m["role"].as_str()).collect();
+    assert!(!roles.windows(2).any(|pair| pair == ["tool", "user"]), "{roles:?}");
+    assert!(roles.windows(3).any(|three| three == ["tool", "assistant", "user"]), "{roles:?}");
 }
 
 #[test]
