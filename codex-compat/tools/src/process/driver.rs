@@ -3,6 +3,7 @@
 //! It needs no thread: the sandbox's control socket and the output are watched by the runtime's reactor. Dropping the
 //! driver (the end of the program) drops the child, and that ends the tree.
 use std::{
+    fs::File,
     io::{self, Read, Write},
     os::fd::{AsFd, AsRawFd, OwnedFd},
     sync::Arc,
@@ -14,7 +15,7 @@ use sandbox::{Child, Status};
 use tokio::{
     io::{Interest, unix::AsyncFd},
     sync::mpsc,
-    time::{Instant, sleep_until},
+    time::{Instant, sleep, sleep_until},
 };
 
 use super::{
@@ -28,6 +29,8 @@ use crate::fail;
 const GRACE: Duration = Duration::from_millis(250);
 /// After the tree was told to end, until its end is no longer waited for.
 const KILL_GRACE: Duration = Duration::from_secs(4);
+/// Between two looks at a terminal that nobody has open.
+const HUNG_LOOK: Duration = Duration::from_millis(50);
 /// Reads in a row before others get their turn.
 const BURST: u32 = 16;
 
@@ -45,8 +48,17 @@ pub(super) struct Driver {
 /// The two ends that a command is watched on.
 pub(super) struct Wires {
     control: AsyncFd<OwnedFd>,
-    /// The pipe of both outputs, or the terminal. None once it has ended.
-    output: Option<AsyncFd<std::fs::File>>,
+    output: Output,
+}
+
+/// The pipe of both outputs, or the terminal.
+#[derive(Default)]
+struct Output {
+    /// None once it has ended.
+    fd: Option<AsyncFd<File>>,
+    /// Nobody has the terminal open. Its last user may still run (`cat` closes everything before it exits), and closing our
+    /// end would hang up on it; so it stays open to the end, and is looked at now and then only.
+    hung: bool,
 }
 
 impl Wires {
@@ -55,10 +67,30 @@ impl Wires {
         let (fd, interest) = match (child.terminal.take(), child.stdout.take()) {
             (Some(terminal), _) => (terminal, Interest::READABLE | Interest::WRITABLE),
             (None, Some(pipe)) => (pipe, Interest::READABLE),
-            (None, None) => return Ok(Wires { control, output: None }),
+            (None, None) => return Ok(Wires { control, output: Output::default() }),
         };
         rustix::io::ioctl_fionbio(&fd, true)?;
-        Ok(Wires { control, output: Some(watched(fd.into(), interest)?) })
+        let fd = Some(watched(File::from(fd), interest)?);
+        Ok(Wires { control, output: Output { fd, hung: false } })
+    }
+}
+
+impl Output {
+    /// What is worth waiting for.
+    fn open(&mut self) -> Option<&mut AsyncFd<File>> {
+        if self.hung { None } else { self.fd.as_mut() }
+    }
+
+    fn done(&self) -> bool {
+        self.hung || self.fd.is_none()
+    }
+
+    fn close(&mut self, tty: bool) {
+        if tty {
+            self.hung = true;
+        } else {
+            self.fd = None;
+        }
     }
 }
 
@@ -102,7 +134,7 @@ impl Sink {
     }
 
     /// What is in the pipe now, and not what a process in the background adds meanwhile.
-    fn drain(&mut self, output: Option<&mut AsyncFd<std::fs::File>>, buffer: &mut [u8]) {
+    fn drain(&mut self, output: Option<&mut AsyncFd<File>>, buffer: &mut [u8]) {
         let Some(output) = output else { return };
         for _ in 0..BURST {
             match output.get_mut().read(buffer) {
@@ -120,7 +152,8 @@ enum Ending {
 }
 
 impl Driver {
-    pub(super) async fn drive(mut self, mut wires: Wires) {
+    pub(super) async fn drive(mut self, wires: Wires) {
+        let Wires { control, mut output } = wires;
         let timeout = self.timeout.map(|ms| Instant::now() + Duration::from_millis(ms));
         let mut buffer = vec![0u8; 64 << 10];
         let mut input: Vec<u8> = Vec::new();
@@ -130,7 +163,7 @@ impl Driver {
         let mut at_latest: Option<Instant> = None;
         let mut all_ended = false;
         loop {
-            if status.is_some() && wires.output.is_none() && all_ended {
+            if status.is_some() && output.done() && all_ended {
                 break;
             }
             let timer = if ending.is_none() && status.is_none() { timeout } else { None };
@@ -140,12 +173,12 @@ impl Driver {
                 order = self.orders.recv() => match order {
                     Some(Order::Input(bytes)) => self.input(&mut input, bytes),
                     Some(Order::Drain) => {
-                        self.sink.drain(wires.output.as_mut(), &mut buffer);
+                        self.sink.drain(output.fd.as_mut(), &mut buffer);
                         self.process.change(|state| state.drains += 1);
                     }
                     Some(Order::Stop) | None => {
                         ending.get_or_insert(Ending::Stopped);
-                        at_latest = Some(self.kill(wires.output.as_mut(), &mut buffer));
+                        at_latest = Some(self.kill(output.fd.as_mut(), &mut buffer));
                     }
                 },
                 () = at(timer) => {
@@ -155,9 +188,9 @@ impl Driver {
                     if let Some(ms) = self.timeout {
                         ending = Some(Ending::TimedOut(ms));
                     }
-                    at_latest = Some(self.kill(wires.output.as_mut(), &mut buffer));
+                    at_latest = Some(self.kill(output.fd.as_mut(), &mut buffer));
                 }
-                ready = wires.control.readable(), if !all_ended => {
+                ready = control.readable(), if !all_ended => {
                     let result = self.child.try_wait().and_then(|now| Ok((now, self.child.try_ended()?)));
                     let (now, ended) = result.unwrap_or((Some(Status::Signaled(libc::SIGKILL)), true));
                     if let Ok(mut ready) = ready {
@@ -169,21 +202,23 @@ impl Driver {
                     status = status.or(now);
                     all_ended = ended;
                 }
-                ended = exchange(wires.output.as_mut(), &mut buffer, &mut input, |bytes| self.sink.push(bytes)) => if ended {
-                    wires.output = None;
+                ended = exchange(output.open(), &mut buffer, &mut input, |bytes| self.sink.push(bytes)) => if ended {
+                    output.close(self.process.tty);
                 },
+                () = sleep(HUNG_LOOK), if output.hung => self.sink.drain(output.fd.as_mut(), &mut buffer),
             }
         }
+        self.sink.drain(output.fd.as_mut(), &mut buffer);
         let left = !all_ended && ending.is_none();
         self.tell_end(status, ending, left);
         if !all_ended {
-            self.outlive(wires, buffer).await;
+            self.outlive(control, output, buffer).await;
         }
         self.process.change(|state| state.gone = true);
     }
 
     /// The tree is told to end; when that is taken for done. What was written until now counts.
-    fn kill(&mut self, output: Option<&mut AsyncFd<std::fs::File>>, buffer: &mut [u8]) -> Instant {
+    fn kill(&mut self, output: Option<&mut AsyncFd<File>>, buffer: &mut [u8]) -> Instant {
         self.sink.drain(output, buffer);
         self.sink.deaf = true;
         self.child.kill_tree();
@@ -216,7 +251,7 @@ impl Driver {
     }
 
     /// What the command left running lives on; what it still writes is read, so that it never waits, and forgotten.
-    async fn outlive(&mut self, mut wires: Wires, mut buffer: Vec<u8>) {
+    async fn outlive(&mut self, control: AsyncFd<OwnedFd>, mut output: Output, mut buffer: Vec<u8>) {
         let mut killed: Option<Instant> = None;
         let mut no_input = Vec::new();
         loop {
@@ -231,7 +266,7 @@ impl Driver {
                 },
                 // Dropping the child is the last resort.
                 () = at(killed) => return,
-                ready = wires.control.readable() => {
+                ready = control.readable() => {
                     let ended = self.child.try_ended();
                     if let Ok(mut ready) = ready {
                         ready.clear_ready();
@@ -240,8 +275,8 @@ impl Driver {
                         return;
                     }
                 }
-                ended = exchange(wires.output.as_mut(), &mut buffer, &mut no_input, |_| {}) => if ended {
-                    wires.output = None;
+                ended = exchange(output.open(), &mut buffer, &mut no_input, |_| {}) => if ended {
+                    output.close(self.process.tty);
                 },
             }
         }
@@ -261,7 +296,7 @@ async fn at(time: Option<Instant>) {
 /// Reads what is there and writes what waits, a limited number of times. True: there will be no more output. Cancel safe: bytes
 /// are handed on before anything is waited for.
 async fn exchange(
-    output: Option<&mut AsyncFd<std::fs::File>>,
+    output: Option<&mut AsyncFd<File>>,
     buffer: &mut [u8],
     input: &mut Vec<u8>,
     mut take: impl FnMut(&[u8]),
@@ -311,7 +346,7 @@ fn told_cwd(fd: OwnedFd) -> Option<std::path::PathBuf> {
     use std::os::unix::ffi::OsStringExt;
     rustix::io::ioctl_fionbio(&fd, true).ok()?;
     let mut bytes = Vec::new();
-    let mut file = std::fs::File::from(fd);
+    let mut file = File::from(fd);
     let mut buffer = [0u8; 4096];
     loop {
         match file.read(&mut buffer) {

@@ -34,12 +34,14 @@ impl Ground {
         // Not below `/tmp`, where everything would be writable.
         let temp = tempfile::tempdir_in(target()).unwrap();
         let cwd = temp.path().canonicalize().unwrap().join("ws");
-        std::fs::create_dir_all(&cwd).unwrap();
+        std::fs::create_dir_all(cwd.join("work")).unwrap();
         let settings = settings(mode, cwd);
         let env = ["PATH", "HOME"].map(|name| (name.into(), std::env::var_os(name).unwrap_or_default())).into();
         let state = temp.path().join("state");
         std::fs::create_dir_all(&state).unwrap();
-        let cx = Scope::new(&settings, env, temp.path().join("session"), &state).unwrap();
+        let mut cx = Scope::new(&settings, env, temp.path().join("session"), &state).unwrap();
+        // Below the workspace: on machines without namespaces its top level is fixed.
+        cx.cwd = cx.cwd.join("work");
         Ground { temp, cx, host: Local::new() }
     }
 
@@ -85,8 +87,15 @@ fn settings(mode: SandboxMode, cwd: PathBuf) -> Settings {
 /// One test body on the runtime that the program uses, once for each mode.
 fn each_mode<F: Future<Output = ()>>(test: impl Fn(Rc<Ground>) -> F) {
     for mode in MODES {
-        on_runtime(async { test(Rc::new(Ground::new(mode))).await });
+        if mode == SandboxMode::DangerFullAccess || has_walls() {
+            on_runtime(async { test(Rc::new(Ground::new(mode))).await });
+        }
     }
+}
+
+/// Where a machine can build none, commands are refused.
+fn has_walls() -> bool {
+    sandbox::detect() != sandbox::Rung::Nothing
 }
 
 fn on_runtime(test: impl Future<Output = ()>) {
@@ -287,6 +296,9 @@ fn live_output_splits_no_character_and_is_bounded() {
 #[test]
 fn the_last_folder_is_told_and_the_status_kept() {
     for mode in [SandboxMode::DangerFullAccess, SandboxMode::WorkspaceWrite, SandboxMode::ReadOnly] {
+        if mode != SandboxMode::DangerFullAccess && !has_walls() {
+            continue;
+        }
         on_runtime(async {
             let g = Ground::new(mode);
             std::fs::create_dir(g.cx.cwd.join("sub dir")).unwrap();
@@ -330,6 +342,9 @@ fn variables_reach_the_command() {
 
 #[test]
 fn an_approved_escalation_has_no_walls() {
+    if !has_walls() {
+        return;
+    }
     on_runtime(async {
         let g = Ground::new(SandboxMode::WorkspaceWrite);
         let outside = g.temp.path().join("outside");
@@ -394,6 +409,7 @@ fn a_terminal_takes_input() {
         let long = format!("{}\n", "x".repeat(1000)).repeat(20);
         let outcome = g.act(stdin(long.as_bytes())).await;
         assert_eq!(parts(&outcome).0.lines, 40);
+        // `cat` closes the terminal before it exits, and is not hung up on.
         let outcome = g.act(stdin(b"\x04")).await;
         assert_eq!((parts(&outcome).1, parts(&outcome).2), (&Exit::Code(0), None));
     });
