@@ -50,17 +50,35 @@ pub(crate) fn observe(side: Side, program: &Path, case: &Case) -> io::Result<Obs
     Ok(seen)
 }
 
-/// Without lines of a program's own log, whose form is nobody's interface, and without Codex's advice to install bubblewrap.
+/// Without lines of a program's own log, whose form is nobody's interface, without Codex's advice to install bubblewrap,
+/// and with one name for both programs (ours adds a row for the harness).
 fn log_free(stderr: &str) -> String {
     let is_log = |line: &str| {
         if line.contains("could not find bubblewrap") {
+            return true;
+        }
+        if plain(line).starts_with("harness: ") {
             return true;
         }
         let line = line.trim_start_matches("\u{1b}[2m");
         let day = line.get(..11).unwrap_or_default();
         day.ends_with('T') && day.starts_with("20") && line.contains('Z')
     };
-    stderr.lines().filter(|line| !is_log(line)).map(|line| format!("{line}\n")).collect()
+    let named = |line: &str| match plain(line).as_str() {
+        "codex" | "assistant" => "<who>\n".to_owned(),
+        banner if banner.starts_with("OpenAI Codex v") || banner.starts_with("interpreter v") => {
+            "<program>\n".to_owned()
+        }
+        _ => format!("{line}\n"),
+    };
+    stderr.lines().filter(|line| !is_log(line)).map(named).collect()
+}
+
+/// Without colours.
+fn plain(line: &str) -> String {
+    let mut parts = line.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').map_or(part, |(_, rest)| rest))
 }
 
 fn items(request: &Value) -> impl Iterator<Item = &Value> {
@@ -146,7 +164,7 @@ fn history(request: &Value) -> String {
                 let texts: Vec<String> = texts.into_iter().map(|(_, text)| text).collect();
                 let around = texts.iter().any(|text| text.contains("<environment_context>"));
                 if role != "developer" && role != "system" && !around {
-                    out.push_str(&format!("{role}: {}\n", texts.join("\n")));
+                    out.push_str(&format!("{role}: {}\n", introduced(&texts.join("\n"))));
                 }
             }
             "reasoning" => out.push_str(&format!("reasoning: {} {}\n", item["summary"], item["encrypted_content"])),
@@ -160,6 +178,16 @@ fn history(request: &Value) -> String {
         }
     }
     out
+}
+
+/// A summary is introduced in each program's own words, on one line.
+fn introduced(text: &str) -> String {
+    match text.split_once('\n') {
+        Some((first, rest)) if first.starts_with("Another ") && first.ends_with(':') => {
+            format!("<introduction>\n{rest}")
+        }
+        _ => text.to_owned(),
+    }
 }
 
 fn read(path: &Path) -> String {

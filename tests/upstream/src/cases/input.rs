@@ -77,7 +77,11 @@ pub(crate) fn cases() -> Vec<Case> {
         case("request-goes-on-from-the-one-before")
             .exec(
                 &[],
-                [nothing().think("**Think**").say("I look.").run("echo hi").run("echo ho"), run("true"), say("Done.")],
+                [
+                    nothing().think("**Think**").say("I look.").run("sleep 0.4; echo hi").run("sleep 0.8; echo ho"),
+                    run("true"),
+                    say("Done."),
+                ],
             )
             .look(History),
     ]

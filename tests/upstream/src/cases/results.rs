@@ -62,7 +62,7 @@ pub(crate) fn cases() -> Vec<Case> {
         turn(
             "results-in-the-order-of-the-calls",
             [
-                nothing().run("sleep 0.6; echo slow").call("no_such_tool", json!({})).run("echo fast"),
+                nothing().run("sleep 0.6; echo slow").call("no_such_tool", json!({})).run("sleep 1; echo late"),
                 run("echo after"),
                 say("Done."),
             ],

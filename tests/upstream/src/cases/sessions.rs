@@ -1,13 +1,16 @@
 //! Threads over several runs: resume, fork, ephemeral ones, and compaction.
+use serde_json::json;
+
 use crate::{
     case::{Case, Look::*, case, turn},
-    model::{nothing, run, say},
+    model::{nothing, refuse, run, say},
 };
 
 pub(crate) fn cases() -> Vec<Case> {
     let first = || [nothing().think("**Think**").say("I look.").run("echo hi"), say("First.")];
     let second = || [say("Second.")];
     let begun = |name| turn(name, first()).look(History);
+    let refused = refuse(400, json!({"message": "bad thing"}));
     let small = "model_context_window = 100000";
     vec![
         begun("resume-by-id").exec(&["resume", "<<thread>>", "go on"], second()),
@@ -66,10 +69,11 @@ pub(crate) fn cases() -> Vec<Case> {
             .config(small)
             .exec(&["resume", "<<thread>>", "go on"], [say("Summary so far."), say("Second.")])
             .look(History),
-        turn("compaction-with-own-prompt", [run("echo one").tokens(90000, 0, 100, 0)])
+        // The request for the summary is the last one.
+        turn("compaction-with-own-prompt", [run("echo one").tokens(90000, 0, 100, 0).into(), refused.clone()])
             .config(small)
             .config("compact_prompt = \"COMPACT-MARK sum it up\"")
-            .look(Request(&["/tools"]))
+            .look(Request(&["/tools", "/parallel_tool_calls"]))
             .look(History),
     ]
 }

@@ -1,7 +1,9 @@
 //! Layers of configuration, trust, instructions of user and project, what commands may write, what they inherit.
+use serde_json::json;
+
 use crate::{
     case::{Case, Look::*, case, turn},
-    model::{run, say},
+    model::{call, run, say},
 };
 
 const MODEL: &[&str] = &["/model", "/reasoning"];
@@ -9,6 +11,7 @@ const MODEL: &[&str] = &["/model", "/reasoning"];
 pub(crate) fn cases() -> Vec<Case> {
     let hello = || [say("Hello.")];
     let untrusted = |name, steps: [crate::model::Reply; 2]| case(name).argv(&["exec", "--json", "do it"], steps);
+    let plain_shell = |cmd: &str| call("exec_command", json!({"cmd": cmd, "login": false}));
     let agents = |text: &str| format!("AGENTS-MARK {text}\n");
     vec![
         // Layers.
@@ -89,10 +92,10 @@ pub(crate) fn cases() -> Vec<Case> {
         untrusted("trust-none-commands-may-not-write", [run("sleep 0.4; echo x > x.txt"), say("Done.")]).untrusted(),
         untrusted("trust-outside-git", [run("sleep 0.4; echo x > x.txt"), say("Done.")]).no_git(),
         case("trust-flag")
-            .argv(&["exec", "--json", "--trust", "do it"], [run("echo x > x.txt"), say("Done.")])
+            .argv(&["exec", "--json", "--trust", "do it"], [run("sleep 0.4; echo x > x.txt"), say("Done.")])
             .untrusted()
-            .no_git()
-            .argv(&["exec", "--json", "do it"], [run("echo y > y.txt"), say("Done.")]),
+            .argv(&["exec", "--json", "do it"], [run("sleep 0.4; echo y > y.txt"), say("Done.")]),
+        case("trust-flag-outside-git").argv(&["exec", "--json", "--trust", "do it"], hello()).untrusted().no_git(),
         case("trust-skip-check")
             .argv(&["exec", "--json", "--skip-git-repo-check", "do it"], hello())
             .untrusted()
@@ -165,10 +168,10 @@ pub(crate) fn cases() -> Vec<Case> {
             .look(Beside("beside.txt")),
         turn(
             "environment-policy-none",
-            [run("env | sed 's/=.*//' | grep -v -e CODEX -e INTERPRETER | sort"), say("Done.")],
+            [plain_shell("env | sed 's/=.*//' | grep -v -e CODEX -e INTERPRETER | sort"), say("Done.")],
         )
         .env("MY_VAR", "v")
-        .tables("[shell_environment_policy]\ninherit = \"none\"\nset = { A = \"1\" }"),
+        .tables("[shell_environment_policy]\ninherit = \"none\"\nset = { A = \"1\", PATH = \"/usr/bin:/bin\" }"),
         turn("environment-policy-excludes", [run("echo $MY_API_KEY-$MY_VAR-$OTHER"), say("Done.")])
             .env("MY_VAR", "v")
             .env("MY_API_KEY", "k")
@@ -176,7 +179,7 @@ pub(crate) fn cases() -> Vec<Case> {
             .tables("[shell_environment_policy]\nignore_default_excludes = false\nexclude = [\"OTH*\"]"),
         turn(
             "environment-policy-include-only",
-            [run("env | sed 's/=.*//' | grep -v -e CODEX -e INTERPRETER | sort"), say("Done.")],
+            [plain_shell("env | sed 's/=.*//' | grep -v -e CODEX -e INTERPRETER | sort"), say("Done.")],
         )
         .env("MY_VAR", "v")
         .tables("[shell_environment_policy]\ninclude_only = [\"PATH\", \"MY_*\"]"),
