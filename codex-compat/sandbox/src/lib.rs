@@ -3,7 +3,8 @@
 //! [`Spec`] is a policy resolved against the disk, [`spawn`] runs a [`Launch`] under it and gives a [`Child`] whose whole
 //! process tree ends when it is told to or dropped. On Linux the work is done by the program's own executable, started
 //! again as a *helper*: `main` must call [`helper_if_asked`] as its first statement. What the machine can enforce is a
-//! [`Rung`], found by one trial ([`detect`]). What cannot be enforced is refused, never run without its walls.
+//! [`Rung`], found by one trial ([`detect`]). What cannot be enforced is refused, never run without its walls. Not there
+//! yet: using a system bwrap where only that may make namespaces (rung 1c), and jails for macOS and Windows.
 mod error;
 #[cfg(unix)]
 mod foreground;

@@ -1,7 +1,7 @@
 //! System calls that libc has no wrapper for, with `io::Result` instead of -1.
 use std::{
     ffi::CStr,
-    io,
+    fs, io,
     os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd},
     ptr,
 };
@@ -103,9 +103,31 @@ pub(super) fn make_mounts_private() -> io::Result<()> {
         .map(drop)
 }
 
-pub(super) fn close_range(first: u32, last: u32, flags: u32) -> io::Result<()> {
-    // SAFETY: no memory is involved; callers own the descriptors.
-    check(unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) }).map(drop)
+/// Closes every descriptor from `first` on. Nothing in this process may still rely on one of them.
+pub(super) fn close_all_from(first: RawFd) -> io::Result<()> {
+    // SAFETY: no memory is involved; the caller gives them up.
+    close_range(first, 0, |fd| unsafe { libc::close(fd) })
+}
+
+/// Lets no descriptor from `first` on survive `exec`.
+pub(super) fn close_all_on_exec_from(first: RawFd) -> io::Result<()> {
+    // SAFETY: no memory is involved.
+    close_range(first, libc::CLOSE_RANGE_CLOEXEC, |fd| unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) })
+}
+
+/// Kernels before 5.11, where danger-full-access works all the same, do not have the call or its flag: one by one.
+fn close_range(first: RawFd, flags: u32, close: impl Fn(RawFd) -> i32) -> io::Result<()> {
+    // SAFETY: no memory is involved.
+    let done = check(unsafe { libc::syscall(libc::SYS_close_range, first as u32, u32::MAX, flags) });
+    if done.is_err() {
+        let open = fs::read_dir("/proc/self/fd")?.flatten();
+        let open: Vec<RawFd> = open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        for fd in open.into_iter().filter(|fd| *fd >= first) {
+            // One of them was that of the listing itself, which is gone.
+            close(fd);
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn open(path: &CStr, flags: i32) -> io::Result<OwnedFd> {

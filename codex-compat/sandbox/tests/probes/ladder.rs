@@ -50,13 +50,6 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn read_only_with_real_capabilities() {
-    if is_root() {
-        on_rung(Rung::Mount, ReadOnly);
-    }
-}
-
-#[test]
 fn workspace_write_with_real_capabilities() {
     if is_root() {
         on_rung(Rung::Mount, WorkspaceWrite);

@@ -147,12 +147,16 @@ fn path() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();
     PATH.get_or_init(|| {
         let path = std::env::var("PATH").unwrap();
-        let python = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
-        let python = python.ok().and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
-        match Path::new(python.trim()).parent() {
-            Some(folder) if folder.is_absolute() => format!("{}:{path}", folder.display()),
-            _ => path,
-        }
+        // Kept in the build folder: such a shim takes half a second.
+        let kept = folder().join("python-folder");
+        let python = fs::read_to_string(&kept).unwrap_or_else(|_| {
+            let code = "import os, sys; print(os.path.dirname(sys.executable), end='')";
+            let output = Command::new("python3").args(["-c", code]).output();
+            let python = output.ok().and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
+            fs::write(&kept, &python).unwrap();
+            python
+        });
+        if python.is_empty() { path } else { format!("{python}:{path}") }
     })
 }
 

@@ -138,7 +138,7 @@ const TABLE: &[Row] = &[
         syscall!("304,0,0,0"),                       // open_by_handle_at
     ])
     .needs(&["python3", "x86_64"]),
-    row("typing into the terminal", [D, D, N], &["python: import fcntl; fcntl.ioctl(0,0x5412,b'x')"]),
+    row("typing into the terminal", [D, D, N], &["python: import fcntl,os; fcntl.ioctl(os.openpty()[1],0x5412,b'x')"]),
     // Network
     row("TCP to outside", [D, D, A], &[
         "python: import os,socket; socket.create_connection(('127.0.0.1',int(os.environ['S'])),2)",
@@ -190,32 +190,32 @@ const TABLE: &[Row] = &[
     .third([N, N]),
     row("many connections at once", [A, A, A], &[
         "python: import socket,threading\ns=socket.create_server(('127.0.0.1',0),backlog=64)\ndef go():\n c=socket.create_connection(s.getsockname()); c.sendall(b'x')\nt=[threading.Thread(target=go) for _ in range(32)]\n[x.start() for x in t]\nfor _ in t: assert s.accept()[0].recv(1)==b'x'",
-    ])
+    ]).slow()
     .third([D, D]),
     row("pairs", [A, A, A], &["python: import socket; a,b=socket.socketpair(); a.send(b'x'); b.recv(1)"]),
     // What tools need
-    row("pool of processes", [A, A, A], &["python: from concurrent.futures import ProcessPoolExecutor as P\nimport multiprocessing as m\nwith P(2,mp_context=m.get_context('fork')) as p: assert list(p.map(abs,[-1]))==[1]"]),
+    row("pool of processes", [A, A, A], &["python: from concurrent.futures import ProcessPoolExecutor as P\nimport multiprocessing as m\nwith P(2,mp_context=m.get_context('fork')) as p: assert list(p.map(abs,[-1]))==[1]"]).slow(),
     row("shared memory", [A, A, A], &[
         "python: from multiprocessing.shared_memory import SharedMemory as S; s=S(create=True,size=9); s.buf[0]=1; s.close(); s.unlink()",
         "python: import multiprocessing as m; m.Semaphore().acquire()",
     ]),
-    row("manager over a local socket", [D, A, A], &["python: import multiprocessing as m\nif __name__=='__main__':\n with m.get_context('fork').Manager() as x: assert list(x.list([1]))==[1]"]).third([D, D]),
+    row("manager over a local socket", [D, A, A], &["python: import multiprocessing as m\nif __name__=='__main__':\n with m.get_context('fork').Manager() as x: assert list(x.list([1]))==[1]"]).slow().third([D, D]),
     row("temporary files", [D, A, A], &["rm $(mktemp)", "rmdir $(mktemp -d)"]),
     row("devices", [A, A, A], &[
         "echo x > /dev/null && head -c1 /dev/urandom > /dev/null && head -c1 /dev/zero >/dev/null && echo y | cat /dev/stdin && cat <(echo z) && echo x > /dev/stdout",
     ]),
     row("terminals", [A, A, A], &["script -qec 'tty && test -t 0 && echo x > /dev/tty' /dev/null"]).third([D, D]).needs(&["script"]),
     row("sanitizer", [D, A, A], &["cd sub && echo 'int main(){return 0;}' > t.c && gcc -fsanitize=address t.c -o t && ./t"]).needs(&["gcc"]).slow(),
-    row("sqlite", [D, A, A], &["cd sub && sqlite3 d 'pragma journal_mode=wal; create table t(x); insert into t values(1);'"]).needs(&["sqlite3"]),
+    row("sqlite", [D, A, A], &["cd sub && sqlite3 d 'pragma journal_mode=wal; create table t(x); insert into t values(1);'"]).slow().needs(&["sqlite3"]),
     row("make", [D, A, A], &["cd sub && printf 'all: a b c\\na b c:\\n\\tsleep 0.01; touch $@\\n' > Makefile && make -j4 -s"]).needs(&["make"]).slow(),
     row("cargo", [D, A, A], &["cd sub && mkdir -p c/src && echo 'fn main(){}' > c/src/main.rs && printf '[package]\\nname=\"c\"\\nedition=\"2024\"\\n[workspace]\\n' > c/Cargo.toml && cd c && CARGO_TARGET_DIR=t cargo check -q --offline"]).needs(&["cargo"]).slow(),
-    row("tracing of own processes", [A, A, A], &["strace -f -o /dev/null sh -c true"]).needs(&["strace"]),
+    row("tracing of own processes", [A, A, A], &["strace -f -o /dev/null sh -c true"]).slow().needs(&["strace"]),
     row("terminal server", [D, A, A], &["cd sub && tmux -S ./s -f /dev/null new -d 'sleep 9' && tmux -S ./s ls && tmux -S ./s kill-server"]).third([D, D]).needs(&["tmux"]).slow(),
     row("node server on a socket file", [D, A, A], &["cd sub && node -e \"const n=require('net');const s=n.createServer(c=>c.end('x')).listen('./n',()=>n.connect('./n').on('data',()=>process.exit(0)));s.on('error',()=>process.exit(1))\""]).third([D, D]).needs(&["node"]).slow(),
     row("node workers", [A, A, A], &["node -e \"const {Worker}=require('worker_threads');new Worker('process.exit(0)',{eval:true}).on('exit',c=>process.exit(c))\""]).needs(&["node"]).slow(),
     row("own processes", [A, A, A], &["ps -p $$", "test -r /proc/self/maps", "sleep 9 & kill $! && ! wait $!", "kill -0 $$"]),
-    row("locks and pipes", [D, A, A], &["flock sub/l true", "cd sub && mkfifo p && (echo x > p & read y < p && test \"$y\" = x)"]).needs(&["flock"]),
-    row("archives", [D, A, A], &["tar cf sub/t.tar f && tar xf sub/t.tar -C sub"]),
+    row("locks and pipes", [D, A, A], &["flock sub/l true", "cd sub && mkfifo p && (echo x > p & read y < p && test \"$y\" = x)"]).slow().needs(&["flock"]),
+    row("archives", [D, A, A], &["tar cf sub/t.tar f && tar xf sub/t.tar -C sub"]).slow(),
 ];
 
 fn needed(row: &Row) -> bool {

@@ -46,7 +46,7 @@ impl<T> Named<T> for io::Result<T> {
 
 pub(super) fn run() -> ! {
     // Descriptors that the caller had open without close-on-exec are none of the command's business.
-    let _ = sys::close_range(3, u32::MAX, 0);
+    let _ = sys::close_all_from(3);
     let Ok(control) = sys::dup_above(0, FIRST_OWN_FD) else { exit(FAILED) };
     let _ = sys::dup_onto(1, 0);
     let Ok((order, fds)) = channel::receive_order(control.as_raw_fd()) else { exit(FAILED) };
@@ -122,6 +122,10 @@ fn accompany(command: Command, sockets: Option<Sockets>) -> Step<Infallible> {
     if order.rung.is_some() {
         capabilities::drop_all(order).step("capabilities")?;
         capabilities::no_new_privileges().step("no_new_privs")?;
+        // The command will have our user id; without this it could read our memory where Landlock is missing. Its own
+        // process is as usual again after `exec`.
+        // SAFETY: no memory is involved.
+        unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
     }
     let supervised = match sockets {
         Some(sockets) => Some((sockets.enter().step("sock_diag")?, socket_pair().step("socketpair")?)),
@@ -137,11 +141,6 @@ fn accompany(command: Command, sockets: Option<Sockets>) -> Step<Infallible> {
         child => {
             let control = command.control;
             drop(command);
-            if order.rung.is_some() {
-                // The command has our user id; without this it could read our memory where Landlock is missing.
-                // SAFETY: no memory is involved.
-                unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
-            }
             let listener = supervised.and_then(|(sockets, (ours, theirs))| {
                 drop(theirs);
                 // No descriptor: the command's process has failed before it came to that, and has said so.
@@ -184,7 +183,7 @@ impl Command<'_> {
         if order.trial {
             exit(0);
         }
-        sys::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC).step("close_range")?;
+        sys::close_all_on_exec_from(3).step("close on exec")?;
         match &self.slave {
             Some(slave) => (0..3).try_for_each(|target| sys::dup_onto(slave.as_raw_fd(), target)),
             None => Ok(()),
