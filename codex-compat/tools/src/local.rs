@@ -5,7 +5,7 @@ use protocol::{Failure, Outcome, ReadAs, Search, Stamp, World};
 
 use crate::{
     Ended, Scope,
-    files::{change, read, save},
+    files::{change, read, save, stamp},
     media,
     process::{self, Tasks},
     search::{self, Abandoned},
@@ -63,7 +63,8 @@ impl Local {
     /// The present version of a file; None where there is no regular file.
     pub async fn stamp(&self, path: &Path) -> Option<Stamp> {
         let path = path.to_owned();
-        blocking(move || read::read_text(&path, MAX_STAMPED)).await.into_stamp()
+        let read = move || read::bytes(&path, MAX_STAMPED).ok().map(|(bytes, meta)| stamp::of(&meta, &bytes));
+        tokio::task::spawn_blocking(read).await.ok().flatten()
     }
 
     /// The next task that ended by itself or was stopped; for one listener. Cancel safe.
@@ -80,19 +81,6 @@ impl Local {
 
 /// Larger files have no stamp.
 const MAX_STAMPED: u64 = 256 << 20;
-
-trait IntoStamp {
-    fn into_stamp(self) -> Option<Stamp>;
-}
-
-impl IntoStamp for Outcome {
-    fn into_stamp(self) -> Option<Stamp> {
-        match self {
-            Outcome::Text { stamp, .. } => Some(stamp),
-            _ => None,
-        }
-    }
-}
 
 fn read(path: &Path, what: ReadAs) -> Result<Outcome, Failure> {
     match what {

@@ -123,16 +123,8 @@ impl Planner<'_> {
         let entry_seen = Seen::of_entry(&entry.path());
         Ok(match (bytes, to) {
             (Some(bytes), None) => {
-                let held = old.as_ref().and_then(|old| old.bytes.clone());
-                Work::Put {
-                    shown,
-                    at: entry,
-                    old: old.map(|o| Seen::of(&o.meta)),
-                    held,
-                    bytes,
-                    mode: None,
-                    source: None,
-                }
+                let (old, held) = old.map(|old| (Seen::of(&old.meta), old.bytes)).unzip();
+                Work::Put { shown, at: entry, old, held: held.flatten(), bytes, mode: None, source: None }
             }
             (Some(bytes), Some(to)) => {
                 let mode = old.as_ref().map(|old| old.meta.mode());

@@ -121,21 +121,15 @@ fn output_and_exit() {
         assert_eq!(g.run(none, "echo out; echo err >&2; echo out2").await, ran("out\nerr\nout2\n", Exit::Code(0)));
         assert_eq!(g.run(none, "printf x; exit 7").await, ran("x", Exit::Code(7)));
         assert_eq!(g.run(none, "kill -9 $$").await, ran("", Exit::Signal(9)));
-        assert_eq!(g.run(none, "printf '\\xc4\\xe3\\n'").await.pipe_text(), "\u{FFFD}\u{FFFD}\n");
+        assert_eq!(text(&g.run(none, "printf '\\xc4\\xe3\\n'").await), "\u{FFFD}\u{FFFD}\n");
         assert_eq!(g.run(none, "pwd").await, ran(&format!("{}\n", g.cx.cwd.display()), Exit::Code(0)));
         let script = "touch f && cat f /dev/null && ls";
         assert_eq!(g.run(none, script).await, ran("f\n", Exit::Code(0)));
     });
 }
 
-trait PipeText {
-    fn pipe_text(&self) -> String;
-}
-
-impl PipeText for Outcome {
-    fn pipe_text(&self) -> String {
-        parts(self).0.text.clone()
-    }
+fn text(outcome: &Outcome) -> &str {
+    &parts(outcome).0.text
 }
 
 #[test]
@@ -158,18 +152,12 @@ fn nothing_waits_for_input() {
             let outcome = g.run(|_| {}, script).await;
             assert!(matches!(parts(&outcome).1, Exit::Code(_)), "{script}: {outcome:?}");
         }
-        assert_eq!(g.run(|_| {}, "tty; exec 3</dev/tty").await.exit_is_not(0), true);
+        assert_ne!(exit_of(&g.run(|_| {}, "tty; exec 3</dev/tty").await), &Exit::Code(0));
     });
 }
 
-trait ExitIsNot {
-    fn exit_is_not(&self, code: i32) -> bool;
-}
-
-impl ExitIsNot for Outcome {
-    fn exit_is_not(&self, code: i32) -> bool {
-        *parts(self).1 != Exit::Code(code)
-    }
+fn exit_of(outcome: &Outcome) -> &Exit {
+    parts(outcome).1
 }
 
 #[test]
@@ -349,7 +337,7 @@ fn an_approved_escalation_has_no_walls() {
         let g = Ground::new(SandboxMode::WorkspaceWrite);
         let outside = g.temp.path().join("outside");
         let script = format!("touch {}", outside.display());
-        assert!(g.run(|_| {}, &script).await.exit_is_not(0));
+        assert_ne!(exit_of(&g.run(|_| {}, &script).await), &Exit::Code(0));
         assert!(!outside.exists());
         let cx = g.cx.clone().outside(true);
         assert_eq!(g.host.perform(&cx, World::Run(bash(&script, |_| {}))).await, ran("", Exit::Code(0)));
@@ -404,7 +392,7 @@ fn a_terminal_takes_input() {
         let begun = Instant::now();
         let outcome = g.act(stdin(b"hello\n")).await;
         assert!(begun.elapsed() < Duration::from_secs(10), "it has settled before");
-        assert_eq!((outcome.pipe_text().as_str(), parts(&outcome).1), ("hello\r\ngot hello\r\n", &Exit::Running));
+        assert_eq!((text(&outcome), exit_of(&outcome)), ("hello\r\ngot hello\r\n", &Exit::Running));
         // More than the terminal holds at once.
         let long = format!("{}\n", "x".repeat(1000)).repeat(20);
         let outcome = g.act(stdin(long.as_bytes())).await;
@@ -424,7 +412,7 @@ fn without_a_terminal_there_is_no_input_but_an_interrupt() {
         assert_eq!((output.text.as_str(), exit), ("", &Exit::Running));
         let task = task.unwrap();
         let outcome = g.act(World::Task(TaskOp::Output { task, wait: 15_000 })).await;
-        assert_eq!(outcome.pipe_text(), "ready\n");
+        assert_eq!(text(&outcome), "ready\n");
         let closed = "standard input is closed: the command was started without a terminal";
         assert_eq!(
             g.act(World::Stdin { task, bytes: b"x".to_vec(), wait: 10 }).await,
