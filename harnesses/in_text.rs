@@ -3,10 +3,11 @@
 //! JSON object naming an offered tool, fenced or bare. Markup that cannot be read is reported, never run.
 use std::ops::Range;
 
+use protocol::{Call, CallForm};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::{args, names};
+use crate::{Context, args, names};
 
 /// What the text of a reply holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +59,20 @@ pub(crate) fn find(text: &str, offered: &[&str]) -> InText {
         Some(call) => InText::Calls(vec![call]),
         None => InText::None,
     }
+}
+
+/// What was found in the newest reply, as calls. Their ids come of the reply's place in the thread: the server's own id of it
+/// is the same for all replies of some servers.
+pub(crate) fn calls(cx: &Context, found: Vec<TextCall>) -> Vec<Call> {
+    let place = cx.items.last().map_or(0, |item| item.id.0);
+    let call = |(n, call): (usize, TextCall)| Call {
+        id: format!("call_text_{place}_{n}").into(),
+        namespace: None,
+        name: call.name,
+        args: call.args,
+        form: CallForm::InText,
+    };
+    found.into_iter().enumerate().map(call).collect()
 }
 
 /// The text without the calls and their frames, trimmed.

@@ -20,9 +20,11 @@ pub(super) fn find(text: &str, old: &str, new: &str) -> Option<Found> {
     let take_line_end = new.is_empty() && !old.ends_with('\n');
     let splices = hits
         .iter()
-        .map(|&at| {
+        .enumerate()
+        .map(|(n, &at)| {
             let mut end = at + old.len();
-            if take_line_end && view.text[end..].starts_with('\n') {
+            // A line end that the next match begins with is that match's.
+            if take_line_end && view.text[end..].starts_with('\n') && hits.get(n + 1) != Some(&end) {
                 end += 1;
             }
             let range = view.original(at) as u64..view.original(end) as u64;
@@ -238,6 +240,7 @@ mod tests {
         check("<name>x</name>\n", "<n>x</n>", "y", Some("y\n"));
         check("one\ntwo\nthree\n", "two", "", Some("one\nthree\n"));
         check("b\na\nb\n", "b\n", "", Some("a\n"));
+        check("\nb\nb\nc\n", "\nb", "", Some("c\n"));
         check("a $x\n", "$x", "$& $1 $$", Some("a $& $1 $$\n"));
         check("one", "one\n", "two\n", None);
         check("\ttab\n", "    tab", "x", None);

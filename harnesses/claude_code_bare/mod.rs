@@ -80,7 +80,7 @@ impl Harness for ClaudeCodeBare {
         let text = reply.text();
         match in_text::find(&text, &args::TOOLS) {
             InText::None => {}
-            InText::Calls(found) => return in_text_calls(reply, found),
+            InText::Calls(found) => return in_text_calls(cx, found),
             InText::Unreadable(why) => {
                 let told =
                     cx.said.last().is_some_and(|e| matches!(e, Entry::User(c) if c.text().contains(UNREADABLE_CALL)));
@@ -174,16 +174,8 @@ impl Harness for ClaudeCodeBare {
 }
 
 /// Calls that the server left in the text.
-fn in_text_calls(reply: &Reply, found: Vec<in_text::TextCall>) -> Reading {
-    let calls: Vec<Call> = (found.into_iter().enumerate())
-        .map(|(n, call)| Call {
-            id: format!("call_{}_{n}", reply.id).into(),
-            namespace: None,
-            name: call.name,
-            args: call.args,
-            form: CallForm::InText,
-        })
-        .collect();
+fn in_text_calls(cx: &Context, found: Vec<in_text::TextCall>) -> Reading {
+    let calls = in_text::calls(cx, found);
     let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
     let order = Order { groups: groups(&calls), answers: AnswerOrder::Done };
     Reading::Calls { calls, order, repaired }

@@ -162,15 +162,7 @@ fn read_text(cx: &Context, reply: &Reply) -> Reading {
     match in_text::find(&text, &offered) {
         InText::None => Reading::Stop(End::Done),
         InText::Calls(found) => {
-            let calls: Vec<Call> = (found.into_iter().enumerate())
-                .map(|(n, call)| Call {
-                    id: format!("call_{}_{n}", reply.id).into(),
-                    namespace: None,
-                    name: call.name,
-                    args: call.args,
-                    form: CallForm::InText,
-                })
-                .collect();
+            let calls = in_text::calls(cx, found);
             let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
             Reading::Calls { order: Order::together(&calls), calls, repaired }
         }

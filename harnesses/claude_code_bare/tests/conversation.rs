@@ -110,9 +110,9 @@ fn calls_in_text_are_called_and_echoed_as_calls() {
     s.push(Body::Read { calls: calls.clone(), dropped: false, repaired: 1 });
     s.push(Body::Called { call: calls[0].id.clone(), did: Vec::new(), answer: Answer::plain(A_READ) });
     let entries = ClaudeCodeBare.say(&s.cx(), &s.items[from..]);
-    let echoed = call("call_r_0", "Read", r#"{"file_path":"/w/a.txt"}"#);
+    let echoed = call(calls[0].id.as_str(), "Read", r#"{"file_path":"/w/a.txt"}"#);
     let result = protocol::CallResult {
-        call: "call_r_0".into(),
+        call: calls[0].id.clone(),
         name: "Read".into(),
         custom: false,
         answer: Answer::plain(A_READ),

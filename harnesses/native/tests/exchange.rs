@@ -61,7 +61,7 @@ fn calls_in_text_become_calls() {
     let text = "Look.\n<tool_call>{\"name\":\"Exec_command\",\"arguments\":{\"cmd\":\"ls\"}}</tool_call>";
     let Body::Reply { reply: told, .. } = reply(vec![Block::text(text)]) else { unreachable!() };
     let Reading::Calls { calls, repaired, .. } = Native.read(&stage.cx(), &told) else { panic!("no calls") };
-    assert_eq!((calls.len(), repaired, calls[0].form, calls[0].id.as_str()), (1, 1, CallForm::InText, "call_resp_1_0"));
+    assert_eq!((calls.len(), repaired, calls[0].form, calls[0].id.as_str()), (1, 1, CallForm::InText, "call_text_0_0"));
     let entries = stage.step(vec![
         reply(vec![Block::text(text)]),
         Body::Read { calls: calls.clone(), dropped: false, repaired },
