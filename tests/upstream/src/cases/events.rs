@@ -18,8 +18,8 @@ pub(crate) fn cases() -> Vec<Case> {
     let two_parts = json!({"type": "reasoning", "id": "<<id>>", "encrypted_content": "c2VjcmV0", "summary": [
         {"type": "summary_text", "text": "**First**\n\nthis"}, {"type": "summary_text", "text": "**Second**\n\nthat"}]});
     let silent = json!({"type": "reasoning", "id": "<<id>>", "encrypted_content": "c2VjcmV0", "summary": []});
-    let commentary = json!({"type": "message", "id": "<<id>>", "role": "assistant", "status": "completed", "phase": "commentary",
-        "content": [{"type": "output_text", "text": "I look first.", "annotations": []}]});
+    let commentary = json!({"type": "message", "id": "<<id>>", "role": "assistant", "status": "completed",
+        "phase": "commentary", "content": [{"type": "output_text", "text": "I look first.", "annotations": []}]});
     let unknown = json!({"type": "hologram", "id": "<<id>>", "data": 1});
     let local_shell = json!({"type": "local_shell_call", "id": "<<id>>", "call_id": "call_<<id>>", "status": "completed",
         "action": {"type": "exec", "command": ["true"]}});

@@ -11,7 +11,8 @@ pub(crate) fn cases() -> Vec<Case> {
         case(name).argv(&["exec", "-s", "workspace-write", "do it"], steps).look(Stderr)
     };
     let add = "*** Begin Patch\n*** Add File: a.txt\n+one\n*** Update File: b.txt\n@@\n-two\n+2\n*** End Patch";
-    let plan = json!({"explanation": "so far", "plan": [{"step": "Look", "status": "in_progress"}, {"step": "Mend", "status": "pending"}]});
+    let plan = json!({"explanation": "so far", "plan": [{"step": "Look", "status": "in_progress"},
+        {"step": "Mend", "status": "pending"}]});
     vec![
         human("human-text", vec![say("Hello.").into()]),
         human("human-reasoning", vec![nothing().think("**Looking**\n\nat it").say("Hello.").into()]),

@@ -7,7 +7,8 @@ use crate::{
 
 pub(crate) fn cases() -> Vec<Case> {
     let hello = || [say("Hello.")];
-    let schema = r#"{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"integer"}},"required":["b","a"],"additionalProperties":false}"#;
+    let schema = r#"{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"integer"}},
+"required":["b","a"],"additionalProperties":false}"#;
     vec![
         turn("prompt-argument", hello()).look(History),
         case("prompt-and-stdin").exec(&["look at this"], hello()).stdin("line 1\nline 2\n").look(History),
