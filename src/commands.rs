@@ -94,13 +94,10 @@ fn debug_config(flags: &Flags, json: bool) -> Result<(), String> {
     print(&if json { format!("{:#}\n", config::render_json(&loaded)) } else { config::render_table(&loaded) })
 }
 
+/// The command's own exit status; 1 for errors before it, 126, 127 and 97 where it could not be run (`sandbox::Error`).
 fn run_sandbox(outer: Flags, sandbox: Sandbox) -> ExitCode {
     let flags = outer.with(sandbox.flags);
-    let work = || -> Result<u8, String> {
-        if sandbox.check {
-            print(&sandbox::check_report())?;
-            return Ok(0);
-        }
+    let spec = || -> Result<sandbox::Spec, String> {
         if sandbox.command.is_empty() {
             return Err("Error: no command. Write `interpreter sandbox [-s MODE] -- COMMAND`.".into());
         }
@@ -109,11 +106,21 @@ fn run_sandbox(outer: Flags, sandbox: Sandbox) -> ExitCode {
         policy.writable_roots.extend(flags.add_dir.iter().map(|dir| cwd.join(dir)));
         let tmpdir = std::env::var_os("TMPDIR").map(PathBuf::from);
         let around = sandbox::Surroundings { tmpdir: tmpdir.as_deref(), state: &loaded.home.dir };
-        let spec = sandbox::Spec::resolve(&policy, &cwd, &around).map_err(|e| format!("Error: {e}"))?;
-        sandbox::run_foreground(&spec, sandbox.command).map(|code| code as u8).map_err(|e| format!("Error: {e}"))
+        sandbox::Spec::resolve(&policy, &cwd, &around).map_err(|e| format!("Error: {e}"))
     };
-    match work() {
-        Ok(code) => ExitCode::from(code),
+    let code = if sandbox.check {
+        print(&sandbox::check_report()).map(|()| 0)
+    } else {
+        spec().and_then(|spec| match sandbox::run_foreground(&spec, sandbox.command) {
+            Ok(code) => Ok(code),
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "Error: {error}");
+                Ok(error.exit_code())
+            }
+        })
+    };
+    match code {
+        Ok(code) => ExitCode::from(code as u8),
         Err(message) => {
             let _ = writeln!(io::stderr(), "{message}");
             ExitCode::FAILURE

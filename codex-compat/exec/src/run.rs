@@ -119,9 +119,15 @@ impl Job {
         let client = async {
             let mut code = 0;
             let mut signals = Signals::new();
+            let mut gone = std::pin::pin!(reader_gone());
             loop {
                 let event = tokio::select! {
                     event = inbox.recv() => event,
+                    () = &mut gone => {
+                        let _ = ops.send(Op::Interrupt).await;
+                        while inbox.recv().await.is_some() {}
+                        return Ok(status::NO_READER);
+                    }
                     signal = signals.next() => {
                         if code == signal {
                             // Asked twice: no order any more. Commands die with us.
@@ -277,6 +283,22 @@ fn code_of(event: &Event) -> u8 {
         },
         _ => 0,
     }
+}
+
+/// Ends when nobody reads stdout any more, so that a command that says nothing for long does not run on for nobody. Never
+/// where the system cannot tell (a file).
+#[cfg(unix)]
+async fn reader_gone() {
+    use tokio::io::{Interest, unix::AsyncFd};
+    // SAFETY: nothing closes the descriptor of stdout while the process lives.
+    match unsafe { AsyncFd::register_with_interest(io::stdout(), Interest::ERROR) } {
+        Ok(stdout) => drop(stdout.ready(Interest::ERROR).await),
+        Err(_) => std::future::pending().await,
+    }
+}
+#[cfg(not(unix))]
+async fn reader_gone() {
+    std::future::pending().await
 }
 
 /// A config error is a whole line already.

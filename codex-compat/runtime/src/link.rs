@@ -54,7 +54,9 @@ impl Link {
                 Signal::Retrying { k, n, cause, wait } => hub.emit(Event::Retrying { k, n, cause, wait }),
             })
             .await;
-        self.making.borrow_mut().take();
+        if outcome.is_ok() {
+            self.making.borrow_mut().take();
+        }
         outcome.map_err(|failure| {
             let cause = TurnCause::Provider(failure.kind());
             hub.hint(&failure.hint);

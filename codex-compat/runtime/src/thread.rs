@@ -185,7 +185,18 @@ impl Thread {
                 return Err(Stopped::Interrupted);
             }
         };
-        let reply = outcome?;
+        let reply = match outcome {
+            Ok(reply) => reply,
+            // What was said before the failure stands, as after an interrupt; its calls are not run, and get their answer
+            // when the turn ends.
+            Err(stopped) => {
+                let again = matches!(&stopped, Stopped::Failed(error) if self.can_shrink(error));
+                if let (false, Some(reply)) = (again, self.link.partial()) {
+                    self.take_in(reply)?;
+                }
+                return Err(stopped);
+            }
+        };
         self.take_in(reply.clone())?;
         Ok(reply)
     }
