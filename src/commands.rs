@@ -111,12 +111,11 @@ fn run_sandbox(outer: Flags, sandbox: Sandbox) -> ExitCode {
     let code = if sandbox.check {
         print(&sandbox::check_report()).map(|()| 0)
     } else {
-        spec().and_then(|spec| match sandbox::run_foreground(&spec, sandbox.command) {
-            Ok(code) => Ok(code),
-            Err(error) => {
+        spec().map(|spec| {
+            sandbox::run_foreground(&spec, sandbox.command).unwrap_or_else(|error| {
                 let _ = writeln!(io::stderr(), "Error: {error}");
-                Ok(error.exit_code())
-            }
+                error.exit_code()
+            })
         })
     };
     match code {

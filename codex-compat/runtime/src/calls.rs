@@ -4,8 +4,8 @@ use std::{path::PathBuf, time::Instant};
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use harnesses::{Flow, Next, Order};
 use protocol::{
-    Action, Answer, Ask, Body, Call, Captured, Decision, Done, Event, Outcome, Refusal, Reply, Run, Session, Status,
-    TurnError, View, ViewKind, World,
+    Action, Answer, Ask, Body, Call, Captured, Decision, Done, Event, Outcome, Refusal, Reply, Run, SandboxMode,
+    Session, Status, TurnError, View, ViewKind, World,
 };
 
 use crate::{
@@ -166,6 +166,7 @@ impl Thread {
         };
         self.hub.emit(Event::ItemStarted(View { key, kind: started }));
         let outcome = self.world(call, World::Run(run.clone()), outside, Some(key)).await;
+        self.tell_walls();
         let took = since.elapsed().as_millis() as u64;
         match (views::command_end(&command, &cwd, &outcome, took), &outcome) {
             (Some(kind), _) => self.hub.emit(Event::ItemCompleted(View { key, kind })),
@@ -175,6 +176,18 @@ impl Thread {
             (None, _) => {}
         }
         outcome
+    }
+
+    /// Once, after the first command (only then it is known): weaker walls than usual, or none.
+    fn tell_walls(&self) {
+        if self.walls_told.replace(true) || self.scope.spec().unconfined() {
+            return;
+        }
+        let policy = &self.settings.sandbox;
+        let workspace = (policy.mode == SandboxMode::WorkspaceWrite).then_some(self.settings.cwd.as_path());
+        if let Some(message) = sandbox::detect().message(workspace, policy.weak) {
+            self.hub.hint(&message);
+        }
     }
 
     /// A change that is refused or fails before anything is written shows no item, as upstream.

@@ -1,5 +1,8 @@
 //! Beginning, resuming and forking a thread.
-use std::{cell::RefCell, path::PathBuf};
+use std::{
+    cell::{Cell, RefCell},
+    path::PathBuf,
+};
 
 use config::Loaded;
 use harnesses::{Doc, Persona, Words};
@@ -109,7 +112,7 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
     let recorded = past.as_ref().and_then(|past| past.settings.clone());
     let target = setup::target(&start, recorded.as_ref())?;
     let settings = setup::settings(&start, &target)?;
-    let (mut warnings, mut asides) = warnings(&start, &target, recorded.as_ref());
+    let (mut warnings, asides) = warnings(&start, &target, recorded.as_ref());
 
     let docs = config::discover(&start.loaded.home, &start.loaded.config, &start.loaded.project);
     warnings.extend(docs.warnings.iter().map(ToString::to_string));
@@ -126,12 +129,6 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
         setup::environment(&start.loaded, settings.sandbox.network, id.as_str(), &start.version, &target.provider);
     let scope = tools::Scope::new(&settings, env, folder, &start.loaded.home.dir)
         .map_err(|error| StartError::new(format!("Error: {error}")))?;
-    // Weaker walls than usual are said once; where there are none, commands are refused one by one.
-    if !scope.spec().unconfined() {
-        let workspace =
-            (settings.sandbox.mode == protocol::SandboxMode::WorkspaceWrite).then_some(settings.cwd.as_path());
-        asides.extend(sandbox::detect().message(workspace, settings.sandbox.weak));
-    }
     let link = Link::new(target.provider, target.model, &start.originator, &start.version, &id);
 
     let same = recorded.as_ref() == Some(&settings);
@@ -155,6 +152,7 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
         tally: RefCell::default(),
         limits: start.limits,
         once: RefCell::default(),
+        walls_told: Cell::new(false),
         warnings,
         asides,
         resumed: recorded.is_some(),

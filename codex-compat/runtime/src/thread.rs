@@ -1,5 +1,5 @@
 //! A conversation, and the loop that is a turn: look, say, ask, read, do, until the model is done.
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use harnesses::{Context, Doc, End, Flow, Harness, Moment, Persona, Reading, SkillInfo, Words};
 use protocol::{
@@ -30,6 +30,8 @@ pub struct Thread {
     pub(crate) limits: Limits,
     /// What a harness wants said once more, or in another tune, in the next request only.
     pub(crate) once: RefCell<Once>,
+    /// The user knows how strong the sandbox is here.
+    pub(crate) walls_told: Cell<bool>,
     /// For the user, at the start.
     pub(crate) warnings: Vec<String>,
     /// The same, for people only.
