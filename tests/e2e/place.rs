@@ -19,32 +19,32 @@ use tempfile::TempDir;
 /// No run takes longer; one that does is killed and the test fails.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-pub struct Place {
+pub(crate) struct Place {
     root: TempDir,
-    pub server: Server,
+    pub(crate) server: Server,
     wire: WireId,
 }
 
 #[derive(Debug, Clone)]
-pub struct Ran {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
-    pub took: Duration,
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) took: Duration,
     /// The most memory that the program or one of its children held, in bytes.
-    pub peak: u64,
+    pub(crate) peak: u64,
 }
 
 impl Ran {
     /// The JSON events of stdout. Every line must be one.
     #[track_caller]
-    pub fn events(&self) -> Vec<Value> {
+    pub(crate) fn events(&self) -> Vec<Value> {
         let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line:?}\n{self:?}"));
         self.stdout.lines().map(parse).collect()
     }
     /// Types of the events, with the types of their items.
     #[track_caller]
-    pub fn outline(&self) -> Vec<String> {
+    pub(crate) fn outline(&self) -> Vec<String> {
         let of = |e: &Value| match e["item"]["type"].as_str() {
             Some(item) => format!("{} {item}", e["type"].as_str().unwrap_or_default()),
             None => e["type"].as_str().unwrap_or_default().to_owned(),
@@ -52,12 +52,12 @@ impl Ran {
         self.events().iter().map(of).collect()
     }
     #[track_caller]
-    pub fn thread(&self) -> String {
+    pub(crate) fn thread(&self) -> String {
         self.events()[0]["thread_id"].as_str().expect("thread.started comes first").to_owned()
     }
     /// The message that `turn.failed` carries.
     #[track_caller]
-    pub fn failure(&self) -> String {
+    pub(crate) fn failure(&self) -> String {
         let events = self.events();
         let failed =
             events.iter().find(|e| e["type"] == "turn.failed").unwrap_or_else(|| panic!("no failure: {self:?}"));
@@ -66,11 +66,11 @@ impl Ran {
 }
 
 impl Place {
-    pub fn new(wire: WireId, steps: Vec<Step>) -> Place {
+    pub(crate) fn new(wire: WireId, steps: Vec<Step>) -> Place {
         Place::with(wire, Server::steps(steps).expect("a port"))
     }
 
-    pub fn with(wire: WireId, server: Server) -> Place {
+    pub(crate) fn with(wire: WireId, server: Server) -> Place {
         let root = TempDir::new().expect("a temporary folder");
         let place = Place { root, server, wire };
         fs::create_dir_all(place.home().join(".openinterpreter")).expect("home");
@@ -80,27 +80,27 @@ impl Place {
         place
     }
 
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.root.path()
     }
-    pub fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.root.path().join("home")
     }
-    pub fn workspace(&self) -> PathBuf {
+    pub(crate) fn workspace(&self) -> PathBuf {
         self.root.path().join("work")
     }
-    pub fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.workspace().join(name)
     }
 
     /// The same provider over another wire from here on.
-    pub fn speak(&mut self, wire: WireId) {
+    pub(crate) fn speak(&mut self, wire: WireId) {
         self.wire = wire;
         self.write_config("");
     }
 
     /// The user's config: the scripted provider, and `more` before its table.
-    pub fn write_config(&self, more: &str) {
+    pub(crate) fn write_config(&self, more: &str) {
         let text = format!(
             "model = \"stub-model\"\nmodel_provider = \"stub\"\n{more}\n[model_providers.stub]\nname = \"Stub\"\nbase_url = \"{}\"\n\
              wire_api = \"{}\"\nrequest_max_retries = 0\nstream_max_retries = 0\n",
@@ -111,7 +111,7 @@ impl Place {
     }
 
     /// The binary in the workspace, with nothing of the caller's environment but PATH.
-    pub fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_interpreter"));
         command.args(args).current_dir(self.workspace()).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -120,33 +120,33 @@ impl Place {
         command
     }
 
-    pub fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Ran {
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Ran {
         finish(self.command(args), None)
     }
 
-    pub fn run_with_stdin<S: AsRef<OsStr>>(&self, args: &[S], stdin: &[u8]) -> Ran {
+    pub(crate) fn run_with_stdin<S: AsRef<OsStr>>(&self, args: &[S], stdin: &[u8]) -> Ran {
         finish(self.command(args), Some(stdin.to_vec()))
     }
 
     /// `exec --json -s workspace-write ... "do it"`.
-    pub fn exec(&self, more: &[&str]) -> Ran {
+    pub(crate) fn exec(&self, more: &[&str]) -> Ran {
         let mut args = vec!["exec", "--json", "-s", "workspace-write"];
         args.extend(more);
         args.push("do it");
         self.run(&args)
     }
 
-    pub fn requests(&self) -> Vec<Recorded> {
+    pub(crate) fn requests(&self) -> Vec<Recorded> {
         self.server.requests()
     }
     #[track_caller]
-    pub fn request(&self, n: usize) -> Value {
+    pub(crate) fn request(&self, n: usize) -> Value {
         let requests = self.requests();
         requests.get(n).unwrap_or_else(|| panic!("{} requests, asked for {n}", requests.len())).json()
     }
 
     /// The only session file.
-    pub fn rollout(&self) -> PathBuf {
+    pub(crate) fn rollout(&self) -> PathBuf {
         let mut found = Vec::new();
         collect(&self.home().join(".openinterpreter/sessions"), &mut found);
         found.retain(|path| path.extension().is_some_and(|e| e == "jsonl"));
@@ -156,7 +156,7 @@ impl Place {
 }
 
 /// All files below a folder.
-pub fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(crate) fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() { collect(&path, found) } else { found.push(path) }
@@ -165,7 +165,7 @@ pub fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// Runs to the end, feeding stdin.
 #[track_caller]
-pub fn finish(mut command: Command, stdin: Option<Vec<u8>>) -> Ran {
+pub(crate) fn finish(mut command: Command, stdin: Option<Vec<u8>>) -> Ran {
     if stdin.is_some() {
         command.stdin(Stdio::piped());
     }
@@ -179,7 +179,7 @@ pub fn finish(mut command: Command, stdin: Option<Vec<u8>>) -> Ran {
 
 /// Waits for a child that was started before.
 #[track_caller]
-pub fn wait(mut child: Child, begun: Instant) -> Ran {
+pub(crate) fn wait(mut child: Child, begun: Instant) -> Ran {
     let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
     let (code, peak) = loop {
         if let Some((status, peak)) = ended(&child) {

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 
 use super::{
     HARNESSES, place,
-    speak::{Event, calls_in, chunk, chunks, finish, lines, odd_chunk, result_in, results_in, say, text},
+    speak::{
+        self, Event, calls_in, chunk, chunks, finish, lines, odd_chunk, result_in, results_in, say, text, unpaired,
+    },
+    strict,
 };
 use crate::place::{Place, Ran};
 use demo::scripted::End;
@@ -156,10 +159,9 @@ fn case_9_no_finish_chunk_at_all() {
 fn case_9_in_every_harness() {
     for harness in HARNESSES {
         let script = "echo ran >> log; cat log";
-        let mut events = say(vec![super::speak::shell(harness, "call_1", script)]).events(Chat);
+        let mut events = say(vec![speak::shell(harness, "call_1", script)]).events(Chat);
         events.retain(|event| !event.data.contains(r#""finish_reason":"tool_calls""#));
-        let steps =
-            vec![Step::stream(vec![lines(&events).into_bytes()], End::Clean), super::speak::over(harness).step(Chat)];
+        let steps = vec![Step::stream(vec![lines(&events).into_bytes()], End::Clean), speak::over(harness).step(Chat)];
         let place = place(Chat, harness, steps);
         let ran = place.exec(&[]);
         assert_eq!(ran.code, Some(0), "{harness}: {ran:?}");
@@ -205,5 +207,33 @@ fn case_11_calls_as_text() {
             e["item"]["type"] == "error" && e["item"]["message"].as_str().is_some_and(|m| m.contains("tool call"))
         });
         assert!(executed || warned, "{written}\n{ran:?}");
+    }
+}
+
+/// A server that gives all replies the same id: calls in their text still are two calls.
+#[test]
+fn case_11_two_replies_with_calls_as_text() {
+    for harness in ["native", "claude-code-bare"] {
+        let (name, key) = if harness == "native" { ("exec_command", "cmd") } else { ("Bash", "command") };
+        let written = json!({"name": name, "arguments": {key: "echo ran >> log"}}).to_string();
+        let step = || say(vec![text(&written)]).step(Chat);
+        let place = strict(Chat, harness, vec![step(), step(), done()], unpaired);
+        let ran = place.exec(&[]);
+        assert_eq!((ran.code, place.requests().len()), (Some(0), 3), "{harness}: {ran:?}");
+        assert_eq!(std::fs::read_to_string(place.file("log")).expect("the commands ran"), "ran\nran\n");
+    }
+}
+
+/// Servers that count the calls of each reply anew: every result stays with its call, also after a resume.
+#[test]
+fn case_6_the_same_id_in_every_reply() {
+    let step = |script: &str| say(vec![speak::run("call_0", script)]).step(Chat);
+    let place = place(Chat, "native", vec![step("echo alpha"), step("echo beta"), done(), step("echo gamma"), done()]);
+    assert_eq!(place.exec(&[]).code, Some(0));
+    assert_eq!(place.run(&["exec", "resume", "--last", "--json", "go on"]).code, Some(0));
+    let results = results_in(Chat, &place.request(4));
+    assert_eq!(results.len(), 3);
+    for ((_, result), word) in results.iter().zip(["alpha\n", "beta\n", "gamma\n"]) {
+        assert!(result.ends_with(word), "{results:?}");
     }
 }

@@ -4,13 +4,17 @@ use std::fs;
 use pretty_assertions::assert_eq;
 use protocol::WireId;
 
-use super::{HARNESSES, on_each_wire, place, speak::{over, say, shell}};
+use super::{
+    HARNESSES, place,
+    speak::{over, say, shell},
+};
 
 on_each_wire!(case_54_headers_are_ascii_and_the_model_sees_the_real_path);
 
 fn case_54_headers_are_ascii_and_the_model_sees_the_real_path(wire: WireId) {
     for harness in HARNESSES {
-        let place = place(wire, harness, vec![say(vec![shell(harness, "a", "pwd")]).step(wire), over(harness).step(wire)]);
+        let place =
+            place(wire, harness, vec![say(vec![shell(harness, "a", "pwd")]).step(wire), over(harness).step(wire)]);
         let folder = place.file("проект 项目");
         fs::create_dir_all(folder.join(".git")).expect("a folder");
         fs::write(folder.join(".git/HEAD"), "ref: refs/heads/größe\n").expect("HEAD");
@@ -28,7 +32,10 @@ fn case_54_headers_are_ascii_and_the_model_sees_the_real_path(wire: WireId) {
         }
         // mini-swe-agent's JSON is in ASCII; read, it is the same.
         let body = String::from_utf8_lossy(&requests[1].body).into_owned();
-        let escaped: String = "проект 项目".encode_utf16().map(|u| if u < 128 { char::from(u as u8).to_string() } else { format!("\\\\u{u:04x}") }).collect();
+        let escaped: String = "проект 项目"
+            .encode_utf16()
+            .map(|u| if u < 128 { char::from(u as u8).to_string() } else { format!("\\\\u{u:04x}") })
+            .collect();
         assert!(body.contains("проект 项目") || body.contains(&escaped), "{harness}: {body}");
     }
 }

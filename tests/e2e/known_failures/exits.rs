@@ -1,9 +1,8 @@
 //! I: standard input that stays open, readers that go away, and what the exit status says.
 use std::{
     io::{BufRead, BufReader},
-    process::Stdio,
+    process::{ChildStdout, Stdio},
     sync::mpsc,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -13,7 +12,7 @@ use protocol::WireId::{self, Chat};
 use serde_json::json;
 
 use super::{
-    marked_processes, on_each_wire, place,
+    marked_processes, place,
     speak::{self, lines, run, say, text},
     start, until,
 };
@@ -36,17 +35,17 @@ fn case_51_open_standard_input_does_not_hold_the_run_up() {
     assert!(ran.stderr.contains("stdin stayed open"), "{}", ran.stderr);
 }
 
-/// The reader takes the first line and goes.
-fn reader_goes(place: &Place, args: &[&str], after: usize, gone: impl FnOnce()) -> Ran {
+/// Reads up to the first line that holds `last`; then `leave` closes the pipe.
+fn reader_goes(place: &Place, args: &[&str], last: &str, leave: impl FnOnce(BufReader<ChildStdout>)) -> Ran {
     let begun = Instant::now();
     let mut child = start(place, args);
     let mut out = BufReader::new(child.stdout.take().expect("stdout"));
-    for _ in 0..after {
-        let mut line = String::new();
-        out.read_line(&mut line).expect("a line");
+    let mut line = String::new();
+    while !line.contains(last) {
+        line.clear();
+        assert!(out.read_line(&mut line).expect("a line") > 0, "no line with {last}");
     }
-    drop(out);
-    gone();
+    leave(out);
     wait(child, begun)
 }
 
@@ -66,7 +65,10 @@ fn case_52_the_reader_of_events_goes_away() {
     });
     let place = Place::with(Chat, server.expect("a port"));
     place.write_config("harness = \"native\"");
-    let ran = reader_goes(&place, &["exec", "--json", "do it"], 1, || drop(gone));
+    let ran = reader_goes(&place, &["exec", "--json", "do it"], "thread.started", |out| {
+        drop(out);
+        drop(gone);
+    });
     quiet_end(&ran);
     assert!(ran.took < Duration::from_secs(8), "{:?}", ran.took);
 }
@@ -76,8 +78,9 @@ fn case_52_a_running_command_is_stopped_when_the_reader_goes() {
     let mark = format!("KNOWN_FAILURE_MARK=52-{}", std::process::id());
     let script = format!("export {mark}; touch flag; sleep 30");
     let place = place(Chat, "native", vec![say(vec![run("a", &script)]).step(Chat)]);
-    let ran = reader_goes(&place, &["exec", "--json", "-s", "workspace-write", "do it"], 1, || {
+    let ran = reader_goes(&place, &["exec", "--json", "-s", "workspace-write", "do it"], "command_execution", |out| {
         until("the command", || place.file("flag").exists());
+        drop(out);
     });
     quiet_end(&ran);
     assert!(ran.took < Duration::from_secs(8), "{:?}", ran.took);
@@ -113,7 +116,10 @@ fn case_52_nobody_reads_at_all() {
 fn fails_after_text(wire: WireId) -> Step {
     let mut events = say(vec![text("partial words")]).events(wire);
     events.truncate(4);
-    events.push(speak::Event { name: "error".into(), data: json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no"}}).to_string() });
+    events.push(speak::Event {
+        name: "error".into(),
+        data: json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no"}}).to_string(),
+    });
     Step::stream(vec![lines(&events).into_bytes()], End::Clean)
 }
 
@@ -124,7 +130,12 @@ fn case_53_the_exit_status_tells_failure(wire: WireId) {
         ("401", vec![refuse(401)], &[], 1),
         ("400", vec![refuse(400)], &[], 1),
         ("error after text", vec![fails_after_text(wire)], &[], 1),
-        ("cut", vec![Step::stream(vec![lines(&say(vec![text("a")]).events(wire)[..3]).into_bytes()], End::Cut)], &[], 1),
+        (
+            "cut",
+            vec![Step::stream(vec![lines(&say(vec![text("a")]).events(wire)[..3]).into_bytes()], End::Cut)],
+            &[],
+            1,
+        ),
         ("steps", vec![works(), works(), works()], &["--max-steps", "2"], 3),
         ("tokens", vec![works(), works(), works()], &["--max-tokens", "150"], 5),
     ];
@@ -157,8 +168,11 @@ fn case_53_interrupted() {
         unsafe { libc::kill(child.id() as i32, signal) };
         let ran = wait(child, begun);
         let expected = if signal == libc::SIGINT { 130 } else { 143 };
-        assert_eq!((ran.code, ran.outline().last().map(String::as_str)), (Some(expected), Some("turn.failed")), "{ran:?}");
+        assert_eq!(
+            (ran.code, ran.outline().last().map(String::as_str)),
+            (Some(expected), Some("turn.failed")),
+            "{ran:?}"
+        );
         assert!(ran.took < Duration::from_secs(5));
     }
-    let _ = thread::current();
 }

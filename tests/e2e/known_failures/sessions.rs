@@ -5,7 +5,11 @@ use pretty_assertions::assert_eq;
 use protocol::WireId::{self, Chat};
 use serde_json::Value;
 
-use super::{on_each_wire, shown, speak::{messages_in, run, say, text, unpaired}, start, strict, until};
+use super::{
+    shown,
+    speak::{messages_in, run, say, text, unpaired},
+    start, strict, until,
+};
 use crate::place::{Place, wait};
 
 on_each_wire!(case_46_a_torn_session_goes_on);
@@ -57,7 +61,10 @@ fn case_46_a_torn_session_goes_on(wire: WireId) {
         // What was there stays, and every line but the torn one is JSON.
         let after = fs::read(&file).expect("a session file");
         assert!(after.starts_with(&torn), "{name}: nothing is rewritten");
-        let bad = after.split(|b| *b == b'\n').filter(|line| !line.is_empty() && serde_json::from_slice::<Value>(line).is_err()).count();
+        let bad = after
+            .split(|b| *b == b'\n')
+            .filter(|line| !line.is_empty() && serde_json::from_slice::<Value>(line).is_err())
+            .count();
         assert!(bad <= 1, "{name}: {bad} lines cannot be read");
         assert_eq!(ordinals_twice(&after), Vec::<u64>::new(), "{name}");
     }
@@ -100,7 +107,10 @@ fn case_48_two_programs_on_one_session() {
     assert_eq!(files.len(), 2, "{files:?}");
     for file in files {
         let bytes = fs::read(&file).expect("a session file");
-        let bad = bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty() && serde_json::from_slice::<Value>(line).is_err()).count();
+        let bad = bytes
+            .split(|b| *b == b'\n')
+            .filter(|line| !line.is_empty() && serde_json::from_slice::<Value>(line).is_err())
+            .count();
         assert_eq!((bad, ordinals_twice(&bytes)), (0, Vec::new()));
         assert!(!String::from_utf8_lossy(&bytes).contains("the second"));
     }

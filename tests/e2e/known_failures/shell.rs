@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     HARNESSES, marked_processes, place, shown,
-    speak::{Block, call, over, result_in, results_in, say, shell},
+    speak::{Block, call, over, result_in, say, shell},
     until,
 };
 use crate::place::{Place, Ran, wait};
@@ -155,17 +155,35 @@ fn bounded(harness: &str, call: Block, head: &str) -> String {
     let rollout = fs::metadata(place.rollout()).expect("a session file").len();
     assert!(rollout < 1 << 20, "{harness}: session file of {rollout} bytes");
     assert!(told.contains(head), "{harness}: {}", &told[..told.len().min(300)]);
-    eprintln!("{harness} {:?} {} MiB, {} bytes, rollout {rollout}", ran.took, ran.peak >> 20, told.len());
     told
+}
+
+/// Both ends of it are there, in the dialects whose originals keep both.
+fn very_large_output(harness: &str) {
+    let told = bounded(harness, shell(harness, "a", "echo HEAD; yes | head -c 500M; echo TAIL"), "HEAD");
+    assert!(told.contains("TAIL") || harness == "claude-code-bare", "{harness}");
+    // How much is missing is told, as a number of more than three digits.
+    let digits = told.split(|c: char| !c.is_ascii_digit()).any(|number| number.len() > 3);
+    assert!(
+        digits || told.contains("MB"),
+        "{harness}: {}",
+        told.chars().filter(|c| !"y\n".contains(*c)).collect::<String>()
+    );
 }
 
 #[test]
 fn case_35_very_large_output() {
-    for harness in HARNESSES {
-        let told = bounded(harness, shell(harness, "a", "echo HEAD; yes | head -c 500M; echo TAIL"), "HEAD");
-        eprintln!("KEPT {harness} {}", told.chars().filter(|c| !"y\n".contains(*c)).collect::<String>());
-        assert!(told.contains("TAIL") || harness == "claude-code-bare", "{harness}");
-    }
+    very_large_output("native");
+}
+
+#[test]
+fn case_35_in_claude_code_bare() {
+    very_large_output("claude-code-bare");
+}
+
+#[test]
+fn case_35_in_mini_swe_agent() {
+    very_large_output("mini-swe-agent");
 }
 
 #[test]

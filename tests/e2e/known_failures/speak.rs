@@ -4,8 +4,6 @@ use demo::scripted::{End, Step};
 use protocol::WireId;
 use serde_json::{Value, json};
 
-pub(super) const WIRES: [WireId; 3] = [WireId::Responses, WireId::Chat, WireId::Messages];
-
 /// A reply: its blocks in order, and its tokens.
 #[derive(Debug, Clone)]
 pub(super) struct Say {

@@ -7,12 +7,12 @@ use protocol::WireId::{self, Chat, Messages, Responses};
 use serde_json::{Value, json};
 
 use super::{
-    HARNESSES, on_each_wire, place, shown,
+    HARNESSES, marked_processes, place, shown,
     speak::{
-        self, Event, WIRES, call, calls_in, chunk, chunks, finish, framed, lines, messages_in, named, raw_call,
-        result_in, results_in, run, say, shell, text, think, unpaired,
+        self, Event, chunk, framed, lines, messages_in, named, result_in, results_in, run, say, shell, text, think,
+        unpaired,
     },
-    start, strict, until,
+    strict, until,
 };
 use crate::place::{Place, wait};
 
@@ -371,11 +371,20 @@ fn faults_of_schema(value: &Value) -> Vec<String> {
 
 /// The first process dies by `signal` as soon as `flag` is there and the session file has `done`; the second goes on and must
 /// not be refused.
-fn broken_off(wire: WireId, first: Vec<speak::Block>, done: &str, signal: i32) -> (Place, crate::place::Ran) {
-    let steps = vec![say(first).step(wire), say(vec![text("done")]).step(wire)];
-    let place = strict(wire, "native", steps, unpaired);
+fn broken_off(
+    wire: WireId,
+    harness: &str,
+    first: Vec<speak::Block>,
+    done: &str,
+    signal: i32,
+) -> (Place, crate::place::Ran) {
+    let steps = vec![say(first).step(wire), speak::over(harness).step(wire)];
+    let place = strict(wire, harness, steps, unpaired);
     let begun = std::time::Instant::now();
-    let child = start(&place, &["exec", "--json", "-s", "workspace-write", "do it"]);
+    let mark = format!("KNOWN_FAILURE_MARK=23-{harness}-{}-{}-{signal}", wire.as_str(), std::process::id());
+    let (name, value) = mark.split_once('=').expect("a mark");
+    let mut command = place.command(&["exec", "--json", "-s", "workspace-write", "do it"]);
+    let child = command.env(name, value).spawn().expect("the binary starts");
     let flag = place.file("flag");
     until("the command", || {
         flag.exists() && fs::read_to_string(place.rollout()).is_ok_and(|items| items.contains(done))
@@ -383,6 +392,7 @@ fn broken_off(wire: WireId, first: Vec<speak::Block>, done: &str, signal: i32) -
     // SAFETY: a child of this test that was not waited for yet.
     unsafe { libc::kill(child.id() as i32, signal) };
     wait(child, begun);
+    until("the end of its commands", || marked_processes(&mark).is_empty());
     let again = place.run(&["exec", "resume", "--last", "--json", "go on"]);
     assert_eq!(again.code, Some(0), "{again:?}");
     assert_eq!(place.requests().len(), 2, "{again:?}");
@@ -392,7 +402,7 @@ fn broken_off(wire: WireId, first: Vec<speak::Block>, done: &str, signal: i32) -
 const WAITS: &str = "touch flag; sleep 60";
 
 fn case_23_killed_while_a_command_runs(wire: WireId) {
-    let (place, _) = broken_off(wire, vec![text("Looking."), run("a", WAITS)], "", libc::SIGKILL);
+    let (place, _) = broken_off(wire, "native", vec![text("Looking."), run("a", WAITS)], "", libc::SIGKILL);
     let results = results_in(wire, &place.request(1));
     assert_eq!(results.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["a"]);
     assert!(!results[0].1.is_empty());
@@ -405,19 +415,38 @@ fn case_23_killed_while_a_command_runs(wire: WireId) {
 }
 
 fn case_23_killed_with_one_of_two_calls_done(wire: WireId) {
-    let (place, _) =
-        broken_off(wire, vec![run("a", "echo first-is-done"), run("b", WAITS)], r"first-is-done\n", libc::SIGKILL);
+    let (place, _) = broken_off(
+        wire,
+        "native",
+        vec![run("a", "echo first-is-done"), run("b", WAITS)],
+        r"first-is-done\n",
+        libc::SIGKILL,
+    );
     let results = results_in(wire, &place.request(1));
     assert_eq!(results.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert!(results[0].1.contains("first-is-done"), "what was done is not forgotten: {results:?}");
 }
 
 fn case_23_interrupted_with_one_of_two_calls_done(wire: WireId) {
-    let (place, _) =
-        broken_off(wire, vec![run("a", "echo first-is-done"), run("b", WAITS)], r"first-is-done\n", libc::SIGINT);
+    let (place, _) = broken_off(
+        wire,
+        "native",
+        vec![run("a", "echo first-is-done"), run("b", WAITS)],
+        r"first-is-done\n",
+        libc::SIGINT,
+    );
     let results = results_in(wire, &place.request(1));
     assert_eq!(results.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert!(results[0].1.contains("first-is-done"), "{results:?}");
+}
+
+#[test]
+fn case_23_killed_in_every_harness() {
+    for harness in HARNESSES {
+        let (place, _) =
+            broken_off(Chat, harness, vec![text("Looking."), shell(harness, "a", WAITS)], "", libc::SIGKILL);
+        assert_eq!(results_in(Chat, &place.request(1)).len(), 1, "{harness}");
+    }
 }
 
 /// A model that says nothing at all, and is asked again after a resume.
@@ -433,4 +462,25 @@ fn case_23_an_empty_reply_is_not_sent_back(wire: WireId) {
         .map(|(_, words)| words)
         .collect();
     assert!(users.iter().any(|words| words.ends_with("go on")), "{users:?}");
+}
+
+/// The words of the server are in the final error: Codex 0.171.0 replaces the first and drops the second.
+#[test]
+fn case_61_the_servers_own_error_text_is_kept() {
+    let failed = json!({"type": "response.failed", "response": {"id": "resp_1", "status": "failed",
+        "error": {"code": "insufficient_quota", "message": "quota used up XYZ"}}});
+    let error = json!({"type": "error", "code": null, "message": "boom XYZ", "param": null});
+    for event in [failed, error] {
+        let stream = lines(&[named(event.clone())]).into_bytes();
+        let place = place(Responses, "native", vec![Step::stream(vec![stream], End::Clean)]);
+        let ran = place.exec(&[]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.failure().contains("XYZ"), "{event}: {}", ran.failure());
+        let human = super::place(
+            Responses,
+            "native",
+            vec![Step::stream(vec![lines(&[named(event)]).into_bytes()], End::Clean)],
+        );
+        assert!(human.run(&["exec", "do it"]).stderr.contains("XYZ"));
+    }
 }
