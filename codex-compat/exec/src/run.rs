@@ -139,7 +139,10 @@ impl Job {
                     }
                 };
                 let Some(event) = event else { return Ok(code) };
-                code = code.max(code_of(&event));
+                // A signal says more than that the turn was stopped.
+                if code == 0 {
+                    code = code_of(&event);
+                }
                 if let Event::TurnCompleted { last_message: text, .. } = &event
                     && let Some(file) = &mut last_message
                 {
