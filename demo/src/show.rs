@@ -87,7 +87,7 @@ async fn play(demo: &Demo, dir: &Path, server: &Server) -> Result<(), String> {
     let (ops, orders) = mpsc::channel(4);
     let task = Part::text(habit_tracker::TASK);
     // The channel is new and has room for both.
-    let _ = ops.send(Op::User { parts: vec![task], schema: None }).await;
+    let _ = ops.send(Op::User { parts: vec![task] }).await;
     let _ = ops.send(Op::Shutdown).await;
     let client = async {
         let color = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();

@@ -138,7 +138,8 @@ fn an_output_schema_reaches_the_model() {
 #[test]
 fn failures_have_their_own_exit_status() {
     let refusal = |status: u16, message: &str| Step::refuse(status, &json!({"error": {"message": message}}));
-    let table: [(&str, Vec<Step>, &[&str], i32, &str); 6] = [
+    type Row = (&'static str, Vec<Step>, &'static [&'static str], i32, &'static str);
+    let table: [Row; 6] = [
         ("401", vec![refusal(401, "bad key XYZ")], &[], 1, "bad key XYZ"),
         ("400", vec![refusal(400, "bad request XYZ")], &[], 1, "bad request XYZ"),
         (
@@ -265,12 +266,12 @@ fn keys_reach_the_server_and_nothing_else() {
 
 fn walk(folder: &std::path::Path) -> Vec<String> {
     let mut texts = Vec::new();
-    for entry in fs::read_dir(folder).unwrap().flatten() {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
         if path.is_dir() {
             texts.extend(walk(&path))
         } else {
-            texts.push(String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned())
+            texts.push(String::from_utf8_lossy(&fs::read(&path).expect("a file")).into_owned())
         }
     }
     texts

@@ -113,7 +113,7 @@ impl Job {
         let (ops, orders) = mpsc::channel(16);
         if !only_fork {
             // The channel is new and empty: this cannot fail.
-            let _ = ops.send(Op::User { parts, schema: None }).await;
+            let _ = ops.send(Op::User { parts }).await;
         }
         let _ = ops.send(Op::Shutdown).await;
         let client = async {

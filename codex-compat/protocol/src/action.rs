@@ -118,7 +118,7 @@ pub struct Run {
     pub escalate: Option<Escalation>,
     /// Set beside what the environment policy lets through.
     pub env: Vec<(String, String)>,
-    /// Report where the shell ended up (`Outcome::Ran.cwd_after`).
+    /// Report where the shell ended up (`Outcome::Ran.cwd_after`), where the script came to its end with status 0.
     pub track_cwd: bool,
     /// Bytes of output to hold in memory; beyond it the middle is dropped. Codex: 1 MiB.
     pub keep: u64,

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Answer, Call, CallId, Captured, Done, Entry, Exit, ItemId, Millis, Opaque, Opening, Part, Raw, Reply, Settings,
-    Source, TaskId, TurnId, Usage,
+    Answer, Call, CallId, Captured, Done, Entry, Exit, ItemId, Millis, Opaque, Opening, Part, Reply, Settings, Source,
+    TaskId, TurnId, Usage,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,28 +21,14 @@ pub struct Item {
 #[serde(rename_all = "snake_case")]
 pub enum Body {
     /// From the user, an app, a hook, a parent thread; `origin` says which.
-    User {
-        origin: Origin,
-        parts: Vec<Part>,
-    },
+    User { origin: Origin, parts: Vec<Part> },
     /// A model's reply, whole or cut short, as it came. `total`: usage of the thread up to and with it.
-    Reply {
-        reply: Reply,
-        total: Usage,
-    },
+    Reply { reply: Reply, total: Usage },
     /// The harness's reading of the reply before, where it is not simply its native calls: calls found in text, or a
     /// reply that was not taken (`dropped`). Keeps `say` and resume from reading it a second time.
-    Read {
-        calls: Vec<Call>,
-        dropped: bool,
-        repaired: u32,
-    },
+    Read { calls: Vec<Call>, dropped: bool, repaired: u32 },
     /// One call carried out: each Action of its program with its Outcome, and the answer in the dialect of the time.
-    Called {
-        call: CallId,
-        did: Vec<Done>,
-        answer: Answer,
-    },
+    Called { call: CallId, did: Vec<Done>, answer: Answer },
     /// A look at the world that a harness wanted, frozen when first seen.
     Fact(Fact),
     /// Something that happened by itself.
@@ -58,15 +44,9 @@ pub enum Body {
         entries: Vec<Entry>,
     },
     /// Items before `upto` leave the prompt; a new `Said` with an opening follows. Nothing is deleted from the file.
-    Compacted {
-        upto: ItemId,
-        summary: String,
-        total: Usage,
-    },
+    Compacted { upto: ItemId, summary: String, total: Usage },
     /// Items from `to` on, up to this one, are taken back (files stay as they are). What they cost stays counted.
-    Reverted {
-        to: ItemId,
-    },
+    Reverted { to: ItemId },
     /// An item of another program or wire (Codex's `response_item`, `thread/inject_items`), valid on its own wire only.
     Foreign(Opaque),
 }
@@ -90,6 +70,8 @@ pub enum Origin {
 pub enum Want {
     /// `YYYY-MM-DD`, local, and the time zone's IANA name.
     Date,
+    /// Folder that `~` stands for.
+    Home,
     /// `uname`: system, release, version, machine.
     System,
     /// The user's shell, as a name (`bash`).
@@ -108,6 +90,7 @@ pub enum Want {
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
     Date { date: String, zone: String },
+    Home(Option<PathBuf>),
     System { system: String, release: String, version: String, machine: String },
     Shell(String),
     Git(Option<GitFact>),
@@ -172,7 +155,6 @@ pub enum Op {
     /// Start a turn, or steer the one that runs.
     User {
         parts: Vec<Part>,
-        schema: Option<Raw>,
     },
     Interrupt,
     Decide {

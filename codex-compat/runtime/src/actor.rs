@@ -23,7 +23,7 @@ impl Thread {
         while !closing {
             match ops.recv().await {
                 None | Some(Op::Shutdown) => break,
-                Some(Op::User { parts, .. }) => closing = self.turn_with_ops(parts, &mut ops).await,
+                Some(Op::User { parts }) => closing = self.turn_with_ops(parts, &mut ops).await,
                 Some(Op::Compact { hint }) => {
                     if let Err(crate::thread::Stopped::Failed(error)) = self.compact(hint.as_deref()).await {
                         self.hub.emit(Event::Warning { message: error.message });
@@ -55,7 +55,7 @@ impl Thread {
                     Some(Op::Shutdown) => closing = true,
                     Some(Op::Interrupt) => self.hub.mailbox.stop(),
                     Some(Op::Decide { id, decision }) => self.hub.mailbox.decide(id, decision),
-                    Some(Op::User { parts, .. }) => self.hub.mailbox.queue(parts),
+                    Some(Op::User { parts }) => self.hub.mailbox.queue(parts),
                     Some(Op::Compact { .. }) => {}
                 },
                 ended = self.host.next_ended() => self.task_ended(ended.task, &ended.outcome),

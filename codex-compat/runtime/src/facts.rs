@@ -27,6 +27,7 @@ impl Thread {
                 let zone = if zone == "UTC" { "Etc/UTC" } else { zone };
                 Fact::Date { date: now.date().to_string(), zone: zone.to_owned() }
             }
+            Want::Home => Fact::Home(std::env::home_dir()),
             Want::System => {
                 let uname = rustix::system::uname();
                 let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();

@@ -108,10 +108,16 @@ pub struct Brief {
 /// Makes the thread ready; nothing is sent yet.
 pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result<Thread, StartError> {
     let store = Store::new(&start.loaded.home.dir);
-    let (session, past) = open(&start, &store)?;
-    let recorded = past.as_ref().and_then(|past| past.settings.clone());
+    let opened = earlier(&start, &store)?;
+    let recorded = opened.as_ref().and_then(|(_, past)| past.settings.clone());
     let target = setup::target(&start, recorded.as_ref())?;
     let settings = setup::settings(&start, &target)?;
+    // A file is made only when nothing can be wrong any more with what was asked for.
+    let (session, past) = match opened {
+        Some((session, past)) => (session, Some(past)),
+        None if start.ephemeral => (store.ephemeral(), None),
+        None => (store.create(meta(&start, &settings.provider))?, None),
+    };
     let (mut warnings, asides) = warnings(&start, &target, recorded.as_ref());
 
     let docs = config::discover(&start.loaded.home, &start.loaded.config, &start.loaded.project);
@@ -171,52 +177,44 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
     Ok(thread)
 }
 
-/// The session to write to, and the past that it continues.
-fn open(start: &Start, store: &Store) -> Result<(Session, Option<sessions::Loaded>), StartError> {
-    let meta = || Meta {
+/// The first line of a new session.
+fn meta(start: &Start, provider: &str) -> Meta {
+    Meta {
         cwd: start.cwd.clone(),
         originator: start.originator.clone(),
         cli_version: start.version.clone(),
         source: start.source.clone(),
         thread_source: start.thread_source.clone().or_else(|| Some("user".into())),
-        model_provider: start.loaded.config.model_provider.clone().unwrap_or_else(|| "openai".into()),
+        model_provider: provider.to_owned(),
         git: start.loaded.project.git_root.as_deref().and_then(setup::git_meta),
         parent_thread_id: None,
-    };
-    let new = || -> Result<_, StartError> {
-        let session = if start.ephemeral { store.ephemeral() } else { store.create(meta())? };
-        Ok((session, None))
-    };
-    let resume = |id: &ThreadId| -> Result<_, StartError> {
-        if start.ephemeral {
-            let past = store.read(id)?;
-            return Ok((Session::ephemeral(id.clone(), past.next), Some(past)));
-        }
-        let (session, past) = store.open(id)?;
-        Ok((session, Some(past)))
-    };
-    match &start.begin {
-        Begin::New => new(),
+    }
+}
+
+/// The session that is gone on with, and its past. None: a new one.
+fn earlier(start: &Start, store: &Store) -> Result<Option<(Session, sessions::Loaded)>, StartError> {
+    let id = match &start.begin {
+        Begin::New => None,
         // Upstream starts a new session where the name or the folder knows none.
-        Begin::Resume(Which::Named(name)) => match store.find(name)? {
-            Some(id) => resume(&id),
-            None => new(),
-        },
+        Begin::Resume(Which::Named(name)) => store.find(name)?,
         Begin::Resume(Which::Last { anywhere }) => {
             let cwd = (!anywhere).then(|| start.cwd.clone());
-            match store.latest(&Filter { cwd, ..Filter::default() })? {
-                Some(id) => resume(&id),
-                None => new(),
-            }
+            store.latest(&Filter { cwd, ..Filter::default() })?
         }
-        Begin::Fork(name) => {
-            let id = store.find(name)?.ok_or_else(|| {
-                StartError::new(format!("Error: no session `{name}`. `exec resume` takes an id or a name."))
-            })?;
-            let (session, past) = store.fork(&id, None, meta())?;
-            Ok((session, Some(past)))
-        }
+        Begin::Fork(name) => Some(store.find(name)?.ok_or_else(|| {
+            StartError::new(format!("Error: no session `{name}`. `exec fork` takes an id or a name."))
+        })?),
+    };
+    let Some(id) = id else { return Ok(None) };
+    if matches!(start.begin, Begin::Fork(_)) {
+        let provider = start.loaded.config.model_provider.as_deref().unwrap_or("openai");
+        return Ok(Some(store.fork(&id, None, meta(start, provider))?));
     }
+    if start.ephemeral {
+        let past = store.read(&id)?;
+        return Ok(Some((Session::ephemeral(id, past.next), past)));
+    }
+    Ok(Some(store.open(&id)?))
 }
 
 /// Warnings for every client, and those for people only.

@@ -85,12 +85,16 @@ impl Thread {
                 Reading::Again { drop_reply, say, keep, tune } => self.again(drop_reply, say, keep, tune)?,
                 Reading::Stop(end) => Flow::End(end),
             };
-            match (flow, self.hub.mailbox.take_queued()) {
-                (Flow::End(end), None) => return Ok(end),
-                (Flow::Say(parts), None) => self.record(Body::User { origin: Origin::Harness, parts })?,
-                (_, Some(parts)) => self.record(Body::User { origin: Origin::User, parts })?,
-                (Flow::Step, None) => continue,
-            };
+            let queued = self.hub.mailbox.take_queued();
+            match flow {
+                Flow::Step => {}
+                Flow::Say(parts) => self.record(Body::User { origin: Origin::Harness, parts }).map(drop)?,
+                Flow::End(end) if queued.is_none() => return Ok(end),
+                Flow::End(_) => {}
+            }
+            if let Some(parts) = queued {
+                self.record(Body::User { origin: Origin::User, parts })?;
+            }
         }
     }
 
