@@ -233,7 +233,17 @@ fn fit(kind: Kind, value: &mut Value) -> Result<(), (&'static str, &'static str)
             if value.is_boolean() { Ok(()) } else { Err(("boolean", provided)) }
         }
         Kind::Number | Kind::Whole => {
-            if let Some(number) = value.as_str().and_then(number) {
+            // A list of one counts as that one.
+            let single = match &*value {
+                Value::Array(list) if list.len() == 1 => list.first(),
+                value => Some(value),
+            };
+            let number = match single {
+                Some(Value::String(text)) => number(text),
+                Some(number @ Value::Number(_)) => Some(number.clone()),
+                _ => None,
+            };
+            if let Some(number) = number {
                 *value = number;
             }
             match (kind, value.as_f64()) {
@@ -246,7 +256,8 @@ fn fit(kind: Kind, value: &mut Value) -> Result<(), (&'static str, &'static str)
 }
 
 fn number(text: &str) -> Option<Value> {
-    let digits = text.strip_prefix('-').unwrap_or(text);
+    let text = text.trim();
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
     let all_digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
     if !all_digits(whole) || !all_digits(part) {

@@ -24,6 +24,9 @@ const SPARED: usize = 1_024;
 const KEPT: u64 = 8 << 20;
 /// Files that are looked at to learn what a command showed or changed.
 const LOOKED_AT: u64 = 1 << 20;
+/// Names in a note on changed files.
+const NAMED: usize = 5;
+const SIGTERM: i32 = 15;
 
 pub(super) fn next(cx: &Context, bash: &Bash, did: &[Done]) -> Next {
     let record = Record::of(cx);
@@ -57,8 +60,8 @@ fn run(cx: &Context, bash: &Bash, record: &Record) -> Run {
     }
 }
 
-/// A long output goes into a file; files that the command showed are noted with their version, files that it changed in place
-/// are compared with what was read.
+/// A long output goes into a file; files that the command showed are noted with their version; after an edit in place all files
+/// that were read before are looked at.
 fn follow_ups(bash: &Bash, record: &Record, outcome: &Outcome) -> Vec<Action> {
     let Outcome::Ran { output, exit, .. } = outcome else { return Vec::new() };
     if !succeeded(bash, exit) {
@@ -69,16 +72,13 @@ fn follow_ups(bash: &Bash, record: &Record, outcome: &Outcome) -> Vec<Action> {
         more.push(Action::World(World::Save { text: output.text.clone(), hint: "bash-output".into() }));
     }
     if *exit == Exit::Code(0) {
-        let shown = shell::viewed(&bash.command).into_iter().map(|(file, _)| record.path(&file));
-        let known = |path: &PathBuf| record.seen.contains_key(path);
-        let changed = shell::edited_in_place(&bash.command).into_iter().map(|f| record.path(&f)).filter(known);
-        let mut paths: Vec<PathBuf> = shown.chain(changed).collect();
-        paths.dedup();
-        more.extend(
-            paths
-                .into_iter()
-                .map(|path| Action::World(World::Read { path, what: ReadAs::Text { max_bytes: LOOKED_AT } })),
-        );
+        let look = |path: PathBuf, what: ReadAs| Action::World(World::Read { path, what });
+        let mut shown: Vec<PathBuf> = shell::viewed(&bash.command).iter().map(|(file, _)| record.path(file)).collect();
+        shown.dedup();
+        more.extend(shown.into_iter().map(|path| look(path, ReadAs::Text { max_bytes: LOOKED_AT })));
+        if shell::edits_in_place(&bash.command) {
+            more.extend(record.latest().into_iter().map(|path| look(path, ReadAs::Stat)));
+        }
     }
     more
 }
@@ -106,16 +106,16 @@ pub(super) fn answer(cx: &Context, bash: &Bash, record: &Record, did: &[Done]) -
                 }
                 text.push_str(&more);
             };
-            if let Some(note) = changed_note(bash, record, did, cwd_after.as_deref()) {
+            let mut cwd = cwd_after.as_deref().unwrap_or(&record.cwd);
+            if !record::inside(cx, cwd) {
+                cwd = &cx.settings.cwd;
+                line(format!("Shell cwd was reset to {}", cwd.display()));
+            }
+            if let Some(note) = changed_note(record, did, cwd) {
                 line(note);
             }
             if *left {
                 line(LEFT.to_owned());
-            }
-            if let (Exit::Code(0), Some(after)) = (exit, cwd_after)
-                && !record::inside(cx, after)
-            {
-                line(format!("Shell cwd was reset to {}", cx.settings.cwd.display()));
             }
             if text.is_empty() {
                 text.push_str("(Bash completed with no output)");
@@ -123,22 +123,32 @@ pub(super) fn answer(cx: &Context, bash: &Bash, record: &Record, did: &[Done]) -
             Answer { error: Some(false), ..Answer::plain(text) }
         }
         Outcome::Refused(refusal) => refused(wanted, refusal),
+        Outcome::Failed(failure) if record::folder_is_gone(failure) && record.cwd != cx.settings.cwd => {
+            Answer::failed(format!(
+                "Working directory \"{}\" no longer exists, so this command was not run. Shell cwd recovered to \"{}\": re-issue the command if it still makes sense there.",
+                record.cwd.display(),
+                cx.settings.cwd.display()
+            ))
+        }
         Outcome::Failed(failure) => failed(wanted, failure),
         Outcome::Interrupted { .. } => Answer::failed(REJECTED),
         _ => Answer::failed("Exit code 1"),
     }
 }
 
-/// Ours: the original says nothing of processes that a command leaves behind.
+/// Ours: the original says nothing of processes that a command leaves behind, and the model waits for their end or starts them anew.
 const LEFT: &str = "[A process that this command started is still running]";
 
 fn failure(output: &Captured, exit: &Exit, left: bool) -> String {
     let mut text = match exit {
         Exit::TimedOut(after) => format!("Exit code 143\nCommand timed out after {}", duration(*after)),
+        // The shell itself was killed. (A command of its that was: 128 + signal, by the shell.)
+        Exit::Signal(SIGTERM) => "Exit code 144".to_owned(),
+        Exit::Signal(_) => "Exit code 1".to_owned(),
         exit => format!("Exit code {}", exit.code().unwrap_or(1)),
     };
     let first: String = output.text.chars().take(SHOWN).collect();
-    let trimmed = trim(&first);
+    let trimmed = first.trim_end();
     if !trimmed.is_empty() {
         text.push('\n');
         text.push_str(trimmed);
@@ -174,32 +184,33 @@ fn shown(output: &Captured, did: &[Done]) -> String {
     if chars(&output.text) <= SHOWN {
         return trim(&output.text).to_owned();
     }
-    let preview: String = output.text.chars().take(PREVIEW).collect();
+    let first: String = output.text.chars().take(SHOWN).collect();
+    let first = trim(&first);
+    let preview: String = first.chars().take(PREVIEW).collect();
     // At a line end, unless that would drop half of it.
     let preview = match preview.rfind('\n') {
-        Some(at) if at > PREVIEW / 2 => &preview[..at],
-        _ => &preview,
+        _ if preview.len() == first.len() => preview,
+        Some(at) if at > PREVIEW / 2 => preview[..at].to_owned() + "\n...",
+        _ => preview + "\n...",
     };
     let place = match saved {
         Some(path) => format!("Full output saved to: {}", path.display()),
         None => "The full output could not be saved; run the command again with less output.".to_owned(),
     };
     format!(
-        "<persisted-output>\nOutput too large ({}). {place}\n\nPreview (first 2KB):\n{preview}\n...\n</persisted-output>",
+        "<persisted-output>\nOutput too large ({}). {place}\n\nPreview (first 2KB):\n{preview}\n</persisted-output>",
         size(output.bytes)
     )
 }
 
-fn changed_note(bash: &Bash, record: &Record, did: &[Done], cwd: Option<&Path>) -> Option<String> {
-    let cwd = cwd.unwrap_or(&record.cwd);
-    let names = shell::edited_in_place(&bash.command);
+/// Goes by the time of a file, so that writing the same anew counts too.
+fn changed_note(record: &Record, did: &[Done], cwd: &Path) -> Option<String> {
     let changed: Vec<String> = did
         .iter()
         .filter_map(|done| match (&done.action, &done.outcome) {
-            (Action::World(World::Read { path, .. }), Outcome::Text { stamp, .. }) => {
-                let named = names.iter().any(|name| record.path(name) == *path);
-                let seen = record.seen.get(path)?;
-                (named && !record::same(stamp, &seen.stamp)).then(|| relative(path, cwd))
+            (Action::World(World::Read { path, what: ReadAs::Stat }), Outcome::Stat { stamp, .. }) => {
+                let seen = &record.seen.get(path)?.stamp;
+                ((seen.mtime_ns, seen.len) != (stamp.mtime_ns, stamp.len)).then(|| relative(path, cwd))
             }
             _ => None,
         })
@@ -209,10 +220,11 @@ fn changed_note(bash: &Bash, record: &Record, did: &[Done], cwd: Option<&Path>) 
         1 => "1 file".to_owned(),
         n => format!("{n} files"),
     };
-    Some(format!(
-        "[This command modified {files} you've previously read: {}. Call Read before editing.]",
-        changed.join(", ")
-    ))
+    let mut names = changed[..changed.len().min(NAMED)].join(", ");
+    if changed.len() > NAMED {
+        names.push_str(&format!(" and {} more", changed.len() - NAMED));
+    }
+    Some(format!("[This command modified {files} you've previously read: {names}. Call Read before editing.]"))
 }
 
 fn relative(path: &Path, base: &Path) -> String {

@@ -22,7 +22,7 @@ pub(super) fn next(cx: &Context, edit: &Edit, did: &[Done]) -> Next {
     let record = Record::of(cx);
     let wanted = Wanted::Write(&edit.path);
     let wrong = |text: &str| Next::Answer(Answer::failed(wrap(text)));
-    if edit.old == edit.new && !edit.old.is_empty() {
+    if edit.old == edit.new {
         return wrong("No changes to make: old_string and new_string are exactly the same.");
     }
     let path = record.path(&edit.path);
@@ -110,6 +110,7 @@ fn plan(
         )),
         None => {
             let mut text_of = format!("String to replace not found in file.\nString: {}", edit.old);
+            // Ours: without it the same call can only be tried again.
             if let Some(why) = matching::look_alike(text, &edit.old) {
                 text_of.push_str(&format!(
                     "\nNote: {why}. Send the character that the file has, or change the line with a shell command."

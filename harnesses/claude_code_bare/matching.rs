@@ -157,6 +157,9 @@ impl View {
 
 /// Why text that looks the same was not found: the first character that only looks like the one sent, and its line.
 pub(super) fn look_alike(text: &str, old: &str) -> Option<String> {
+    if old.contains('\r') && View::of(text).text.contains(&old.replace("\r\n", "\n")) {
+        return Some("old_string has CR LF line ends, and line ends are matched as LF".to_owned());
+    }
     let fold = |t: &str| -> Vec<(char, char)> {
         t.chars().filter_map(|c| Some((plain_look(c)?, c))).filter(|(look, _)| *look != '\r').collect()
     };
@@ -266,6 +269,7 @@ mod tests {
             "ab",
             Some("near line 1 the file or old_string holds an invisible character (zero width)"),
         );
+        check("x\r\ny\r\n", "x\r\ny", Some("old_string has CR LF line ends, and line ends are matched as LF"));
         check("abc\n", "abd", None);
     }
 

@@ -4,6 +4,7 @@ mod args;
 mod bash;
 mod compact;
 mod edit;
+mod image;
 mod matching;
 mod nearby;
 mod notebook;
@@ -48,7 +49,7 @@ impl Harness for ClaudeCodeBare {
 
     fn wants(&self, _cx: &Context, moment: Moment) -> Vec<Want> {
         match moment {
-            Moment::Opening => vec![Want::Date],
+            Moment::Opening => vec![Want::Date, Want::Home],
             Moment::Turn | Moment::Step => Vec::new(),
         }
     }

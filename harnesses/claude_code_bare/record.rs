@@ -2,8 +2,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path, PathBuf};
 
-use protocol::{Action, Body, Call, CallId, Done, Exit, Outcome, Stamp, World};
+use protocol::{Action, Body, Call, CallId, Done, Exit, Fact, Failure, Outcome, Stamp, World};
 
+use super::refusal::{ENOENT, ENOTDIR};
 use super::{args, args::Input, shell, shell::View};
 use crate::Context;
 
@@ -13,6 +14,8 @@ pub(super) struct Seen {
     pub(super) stamp: Stamp,
     /// All of it is in the conversation.
     pub(super) whole: bool,
+    /// The later it was seen, the greater.
+    pub(super) order: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,14 +23,17 @@ pub(super) struct Record {
     /// Where the next command starts.
     pub(super) cwd: PathBuf,
     pub(super) seen: BTreeMap<PathBuf, Seen>,
+    home: Option<PathBuf>,
+    looks: usize,
 }
 
 impl Record {
     pub(super) fn of(cx: &Context) -> Record {
-        let mut record = Record { cwd: cx.settings.cwd.clone(), seen: BTreeMap::new() };
+        let mut record = Record { cwd: cx.settings.cwd.clone(), seen: BTreeMap::new(), home: None, looks: 0 };
         let mut calls: HashMap<&CallId, &Call> = HashMap::new();
         for item in cx.items {
             match &item.body {
+                Body::Fact(Fact::Home(home)) => record.home.clone_from(home),
                 Body::Reply { reply, .. } => calls.extend(reply.calls().map(|c| (&c.id, c))),
                 Body::Read { calls: found, .. } => calls.extend(found.iter().map(|c| (&c.id, c))),
                 Body::Called { call, did, answer } => {
@@ -48,51 +54,76 @@ impl Record {
         record
     }
 
-    /// A path of the model's as one without `.` and `..`. (`~` stays: a pure harness does not know the home folder.)
+    /// A path of the model's as one without `.`, `..`, `~` and blanks around it.
     pub(super) fn path(&self, path: &str) -> PathBuf {
-        plain(&self.cwd.join(path))
+        let path = path.trim();
+        match (&self.home, path.strip_prefix('~')) {
+            (Some(home), Some("")) => home.clone(),
+            (Some(home), Some(below)) if below.starts_with('/') => plain(&home.join(below.trim_start_matches('/'))),
+            _ => plain(&self.cwd.join(path)),
+        }
+    }
+
+    /// Files that the model has seen, the latest first.
+    pub(super) fn latest(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<(&PathBuf, &Seen)> = self.seen.iter().collect();
+        paths.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.order));
+        paths.into_iter().map(|(path, _)| path.clone()).collect()
+    }
+
+    fn see(&mut self, path: &Path, stamp: &Stamp, whole: bool) {
+        self.looks += 1;
+        self.seen.insert(path.to_owned(), Seen { stamp: stamp.clone(), whole, order: self.looks });
     }
 
     fn ran(&mut self, cx: &Context, script: &str, did: &[Done]) {
-        let Some(Done { outcome: Outcome::Ran { exit: Exit::Code(code), cwd_after, .. }, .. }) = did.first() else {
-            return;
+        let Some(Done { action: Action::World(World::Run(run)), outcome, .. }) = did.first() else { return };
+        let (output, cwd_after) = match outcome {
+            Outcome::Ran { exit: Exit::Code(0), output, cwd_after, .. } => (output, cwd_after),
+            Outcome::Failed(failure) if folder_is_gone(failure) => {
+                self.cwd.clone_from(&cx.settings.cwd);
+                return;
+            }
+            _ => return,
         };
-        if *code != 0 {
-            return;
-        }
         let views = shell::viewed(script);
-        for done in &did[1..] {
-            let (Action::World(World::Read { path, .. }), Outcome::Text { text, stamp, .. }) =
-                (&done.action, &done.outcome)
-            else {
-                continue;
-            };
-            let Some((_, view)) = views.iter().find(|(file, _)| self.path(file) == *path) else { continue };
-            let lines = line_count(text);
+        let shown: Vec<(&PathBuf, &Stamp, &View)> = (did[1..].iter())
+            .filter_map(|done| match (&done.action, &done.outcome) {
+                (Action::World(World::Read { path, .. }), Outcome::Text { stamp, .. }) => {
+                    let (_, view) = views.iter().find(|(file, _)| self.path(file) == *path)?;
+                    Some((path, stamp, view))
+                }
+                _ => None,
+            })
+            .collect();
+        // Of the file itself only its stamp is kept; how many lines it has, the output tells, if it holds all of them.
+        let all = output.bytes >= shown.iter().map(|(_, stamp, _)| stamp.len).sum();
+        let lines = output.lines + u64::from(output.text.ends_with('\n'));
+        for (path, stamp, view) in shown {
             let whole = match view {
                 View::Whole => true,
-                View::Lines(from, to) => *from <= 1 && *to >= lines.saturating_sub(u64::from(text.ends_with('\n'))),
+                View::Lines(from, to) => all && *from <= 1 && *to > lines,
                 View::Part => false,
             };
-            self.seen.insert(path.clone(), Seen { stamp: stamp.clone(), whole });
+            self.see(path, stamp, whole);
         }
-        if let Some(after) = cwd_after {
+        // A command that stayed where it began takes none back that ran beside it.
+        if let Some(after) = cwd_after.as_ref().filter(|after| Some(*after) != run.cwd.as_ref()) {
             self.cwd = if inside(cx, after) { after.clone() } else { cx.settings.cwd.clone() };
         }
     }
 
     fn read(&mut self, read: &args::Read, did: &[Done], answer: &str) {
         let Some(Done {
-            action: Action::World(World::Read { path, .. }),
-            outcome: Outcome::Text { text, stamp, .. },
-            ..
+            action: Action::World(World::Read { path, .. }), outcome: Outcome::Text { stamp, .. }, ..
         }) = did.first()
         else {
             return;
         };
-        let to_the_end = read.limit.is_none_or(|limit| limit > line_count(text));
+        // Fewer lines than asked for: there are no more.
+        let to_the_end = read.limit.is_none_or(|limit| limit > line_count(answer));
         let whole = read.offset.unwrap_or(1) <= 1 && to_the_end && !answer.contains("[Truncated: PARTIAL view");
-        self.seen.insert(path.clone(), Seen { stamp: stamp.clone(), whole });
+        self.see(path, stamp, whole);
     }
 
     fn changed(&mut self, did: &[Done]) {
@@ -112,7 +143,7 @@ impl Record {
                     (Some(before), Some(seen)) => seen.whole && same(before, &seen.stamp),
                     (Some(_), None) => false,
                 };
-                self.seen.insert(asked.path.clone(), Seen { stamp: stamp.clone(), whole });
+                self.see(&asked.path, stamp, whole);
             }
         }
     }
@@ -122,12 +153,12 @@ impl Record {
         for done in did {
             match (&done.action, &done.outcome) {
                 (Action::World(World::Read { path, .. }), Outcome::Text { stamp, .. }) => {
-                    self.seen.insert(plain(&self.cwd.join(path)), Seen { stamp: stamp.clone(), whole: false });
+                    self.see(&plain(&self.cwd.join(path)), stamp, false);
                 }
                 (_, Outcome::Changed(changes)) => {
                     for change in changes {
                         if let Some(stamp) = &change.stamp {
-                            self.seen.insert(change.path.clone(), Seen { stamp: stamp.clone(), whole: false });
+                            self.see(&change.path, stamp, false);
                         }
                     }
                 }
@@ -135,6 +166,11 @@ impl Record {
             }
         }
     }
+}
+
+/// A command was not run because the shell's folder is not there any more.
+pub(super) fn folder_is_gone(failure: &Failure) -> bool {
+    matches!(failure, Failure::Spawn { errno: ENOENT | ENOTDIR, .. })
 }
 
 /// Equal content is the same version, whatever the time says.

@@ -94,6 +94,7 @@ pub(super) fn failed(wanted: Wanted, failure: &Failure) -> Answer {
 pub(super) const ENOENT: i32 = 2;
 pub(super) const ENOTDIR: i32 = 20;
 pub(super) const EISDIR: i32 = 21;
+pub(super) const ELOOP: i32 = 40;
 
 /// `EACCES: permission denied`.
 pub(super) fn node_error(errno: i32, message: &str) -> String {
@@ -108,7 +109,7 @@ pub(super) fn node_error(errno: i32, message: &str) -> String {
         28 => ("ENOSPC", "no space left on device"),
         30 => ("EROFS", "read-only file system"),
         36 => ("ENAMETOOLONG", "name too long"),
-        40 => ("ELOOP", "too many symbolic links encountered"),
+        ELOOP => ("ELOOP", "too many symbolic links encountered"),
         _ => return message.to_owned(),
     };
     format!("{name}: {text}")
@@ -122,6 +123,7 @@ pub(super) fn size(bytes: u64) -> String {
         0x10_0000..0x4000_0000 => (bytes as f64 / 1_048_576.0, "MB"),
         _ => (bytes as f64 / 1_073_741_824.0, "GB"),
     };
-    let text = format!("{value:.1}");
+    // A half is rounded up, as JavaScript does.
+    let text = format!("{:.1}", (value * 10.0).round() / 10.0);
     format!("{}{unit}", text.strip_suffix(".0").unwrap_or(&text))
 }

@@ -15,6 +15,9 @@ pub(super) struct Simple {
     pub(super) writes: bool,
     /// Holds an expansion (`$`, a backtick, a glob): its words are not what runs.
     pub(super) expands: bool,
+    /// Runs in the background, or holds what the original takes for too intricate to be sure of: variables, substitutions,
+    /// brace expansions, here-documents, escaped blanks.
+    pub(super) intricate: bool,
 }
 
 /// How much of a file a command showed.
@@ -63,7 +66,7 @@ pub(super) fn commands(script: &str) -> Vec<Simple> {
                 if chars.next_if_eq(&'>').is_some() {
                     redirect(&mut chars, &mut now, &mut heredocs, '>');
                 } else {
-                    chars.next_if_eq(&'&');
+                    now.intricate |= chars.next_if_eq(&'&').is_none();
                     end(&mut now, &mut found, false);
                 }
             }
@@ -82,9 +85,8 @@ pub(super) fn commands(script: &str) -> Vec<Simple> {
                 redirect(&mut chars, &mut now, &mut heredocs, c);
             }
             _ => {
-                let (word, expands) = word(&mut chars);
+                let word = word(&mut chars, &mut now);
                 let to_redirect = matches!(chars.peek(), Some('<' | '>')) && word.bytes().all(|b| b.is_ascii_digit());
-                now.expands |= expands;
                 if !to_redirect {
                     now.words.push(word);
                 }
@@ -95,8 +97,8 @@ pub(super) fn commands(script: &str) -> Vec<Simple> {
     found
 }
 
-fn word(chars: &mut Peekable<Chars>) -> (String, bool) {
-    let (mut word, mut expands) = (String::new(), false);
+fn word(chars: &mut Peekable<Chars>, now: &mut Simple) -> String {
+    let (mut word, mut brace) = (String::new(), false);
     while let Some(&c) = chars.peek() {
         match c {
             ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => break,
@@ -107,7 +109,8 @@ fn word(chars: &mut Peekable<Chars>) -> (String, bool) {
             '"' => {
                 chars.next();
                 while let Some(c) = chars.next().filter(|&c| c != '"') {
-                    expands |= matches!(c, '$' | '`');
+                    now.expands |= matches!(c, '$' | '`');
+                    now.intricate |= matches!(c, '$' | '`');
                     match (c, chars.peek()) {
                         ('\\', Some('"' | '\\' | '$' | '`')) => word.extend(chars.next()),
                         _ => word.push(c),
@@ -116,27 +119,32 @@ fn word(chars: &mut Peekable<Chars>) -> (String, bool) {
             }
             '\\' => {
                 chars.next();
-                word.extend(chars.next().filter(|&c| c != '\n'));
+                let escaped = chars.next();
+                now.intricate |= matches!(escaped, Some(' ' | '\t'));
+                word.extend(escaped.filter(|&c| c != '\n'));
             }
             _ => {
-                expands |= matches!(c, '$' | '`' | '*' | '?' | '[') && !(c == '[' && word.is_empty());
+                now.expands |= matches!(c, '$' | '`' | '*' | '?' | '[') && !(c == '[' && word.is_empty());
+                now.intricate |= matches!(c, '$' | '`') || (brace && (c == ',' || word.ends_with('.') && c == '.'));
+                brace |= c == '{';
                 word.push(c);
                 chars.next();
             }
         }
     }
-    (word, expands)
+    word
 }
 
 fn redirect(chars: &mut Peekable<Chars>, now: &mut Simple, heredocs: &mut Vec<String>, first: char) {
     let doubled = chars.next_if_eq(&first).is_some();
     let to_descriptor = chars.next_if_eq(&'&').is_some();
-    chars.next_if(|&c| c == '|' || (first == '<' && matches!(c, '-' | '<' | '>')));
+    let more = chars.next_if(|&c| c == '|' || (first == '<' && matches!(c, '-' | '<' | '>')));
+    let here_string = more == Some('<');
     while chars.next_if(|&c| c == ' ' || c == '\t').is_some() {}
-    let (target, expands) = word(chars);
+    let target = word(chars, now);
     now.redirects = true;
-    now.expands |= expands;
-    if first == '<' && doubled {
+    if first == '<' && doubled && !here_string {
+        now.intricate = true;
         heredocs.push(target);
     } else if first == '>' && !to_descriptor && target != "/dev/null" {
         now.writes = true;
@@ -172,11 +180,15 @@ pub(super) fn one_is_an_answer(script: &str) -> bool {
 /// Files that a successful script showed, in its own words. The original counts these as read.
 pub(super) fn viewed(script: &str) -> Vec<(String, View)> {
     let commands = commands(script);
-    let moves = |c: &Simple| matches!(c.words.first().map(String::as_str), Some("cd" | "pushd" | "popd" | "(" | "{"));
-    if commands.iter().any(moves) {
+    let plain = |c: &Simple| !c.piped && !c.redirects && !c.expands;
+    // Beside them only commands that say something, or nothing at all; after any other one it is not the file that was shown.
+    let neutral =
+        |c: &Simple| matches!(c.words.first().map(String::as_str), Some("echo" | "printf" | "true" | "false" | ":"));
+    let views: Vec<_> = commands.iter().map(|c| if plain(c) { view(c) } else { None }).collect();
+    if commands.iter().zip(&views).any(|(c, view)| view.is_none() && (c.piped || c.writes || !neutral(c))) {
         return Vec::new();
     }
-    commands.iter().filter(|c| !c.piped && !c.redirects && !c.expands).filter_map(view).collect()
+    views.into_iter().flatten().collect()
 }
 
 fn view(command: &Simple) -> Option<(String, View)> {
@@ -212,48 +224,169 @@ fn view(command: &Simple) -> Option<(String, View)> {
     plain(file).then(|| (file.to_owned(), view))
 }
 
-/// Names of files that `sed -i` was given.
-pub(super) fn edited_in_place(script: &str) -> Vec<String> {
-    let in_place = |c: &&Simple| {
-        c.words.first().is_some_and(|w| w == "sed")
-            && c.words.iter().any(|w| w == "--in-place" || (w.starts_with("-i") || w.starts_with("-Ei")))
+/// A `sed` in it writes into its files.
+pub(super) fn edits_in_place(script: &str) -> bool {
+    let in_place = |word: &String| match word.strip_prefix("--") {
+        Some(long) => long.starts_with("in-place"),
+        None => word
+            .strip_prefix('-')
+            .is_some_and(|flags| flags.trim_start_matches(['n', 'E', 'r', 's', 'u', 'z']).starts_with('i')),
     };
-    let files = |c: &Simple| -> Vec<String> {
-        c.words.iter().skip(1).filter(|w| !w.starts_with('-')).map(String::clone).collect()
-    };
-    commands(script).iter().filter(in_place).flat_map(files).collect()
+    commands(script).iter().any(|c| c.words.iter().skip_while(|word| *word != "sed").skip(1).any(in_place))
 }
 
-/// Nothing but commands that look: such calls run together.
+/// Nothing but commands that look: such calls run together. As measured, but for commands that were not tried.
 pub(super) fn only_looks(script: &str) -> bool {
-    const LOOKS: [&str; 44] = [
-        "[", "basename", "cal", "cat", "cmp", "comm", "cut", "date", "df", "diff", "dirname", "du", "echo", "egrep",
-        "expr", "false", "fgrep", "file", "find", "grep", "head", "id", "jq", "ls", "nl", "od", "printf", "pwd",
-        "readlink", "realpath", "rg", "seq", "sleep", "sort", "stat", "tail", "test", "tr", "tree", "true", "uname",
-        "uniq", "wc", "which",
-    ];
-    const GIT: [&str; 10] =
-        ["blame", "diff", "grep", "log", "ls-files", "rev-list", "rev-parse", "shortlog", "show", "status"];
-    let acts = |word: &str| {
-        word.starts_with("-exec")
-            || word.starts_with("-ok")
-            || word.starts_with("-fprint")
-            || word.starts_with("-fls")
-            || word.starts_with("--output")
-            || matches!(word, "-delete" | "-o")
-    };
-    let looks = |c: &Simple| {
-        let words: Vec<&str> = c.words.iter().map(String::as_str).collect();
-        let known = match words.as_slice() {
-            ["git", sub, ..] => GIT.contains(sub),
-            [first, ..] => LOOKS.contains(first),
-            [] => false,
-        };
-        known && !c.writes && !words.iter().any(|w| acts(w) || *w == "(" || *w == ")")
-    };
-    let substitutes = script.contains("$(") || script.contains('`') || script.contains("<(") || script.contains(">(");
     let commands = commands(script);
-    !substitutes && !commands.is_empty() && commands.iter().all(looks)
+    !commands.is_empty() && commands.iter().all(looks)
+}
+
+/// Look whatever their arguments are, but for those of `acts`.
+const LOOKS: [&str; 76] = [
+    "[",
+    "[[",
+    "alias",
+    "arch",
+    "base64",
+    "basename",
+    "cal",
+    "cat",
+    "cmp",
+    "column",
+    "comm",
+    "cut",
+    "date",
+    "df",
+    "diff",
+    "dirname",
+    "du",
+    "echo",
+    "egrep",
+    "expand",
+    "expr",
+    "false",
+    "fd",
+    "fgrep",
+    "file",
+    "find",
+    "fmt",
+    "fold",
+    "free",
+    "grep",
+    "groups",
+    "head",
+    "help",
+    "hexdump",
+    "history",
+    "id",
+    "jq",
+    "locale",
+    "ls",
+    "lsof",
+    "man",
+    "md5sum",
+    "nl",
+    "nproc",
+    "numfmt",
+    "od",
+    "paste",
+    "pgrep",
+    "pr",
+    "printf",
+    "ps",
+    "pwd",
+    "readlink",
+    "realpath",
+    "rev",
+    "rg",
+    "seq",
+    "sha1sum",
+    "sha256sum",
+    "sleep",
+    "sort",
+    "ss",
+    "stat",
+    "strings",
+    "tac",
+    "tail",
+    "test",
+    "tput",
+    "tr",
+    "tree",
+    "true",
+    "tsort",
+    "type",
+    "uname",
+    "uptime",
+    "wc",
+];
+
+fn looks(command: &Simple) -> bool {
+    if command.writes || command.intricate {
+        return false;
+    }
+    let mut words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+    if words.first() == Some(&"!") {
+        words.remove(0);
+    }
+    if let ["timeout", time, ..] = words.as_slice()
+        && time.starts_with(|c: char| c.is_ascii_digit())
+    {
+        words.drain(..2);
+    }
+    let acts = |word: &&str| {
+        let starts = ["-exec", "-ok", "-fprint", "-fls", "--output"];
+        starts.iter().any(|start| word.starts_with(start)) || matches!(*word, "-delete" | "-o" | "(" | ")")
+    };
+    let known = match words.as_slice() {
+        ["cd"] | ["cd", _] | ["whoami" | "hostname" | "ifconfig"] => true,
+        ["which", _, ..] | ["docker", "ps" | "images", ..] => true,
+        ["node" | "python" | "python3", "--version"] | ["node", "-v"] => true,
+        ["sed", "-n", script, ..] => prints_lines(script),
+        ["uniq", flags @ ..] => flags.iter().all(|flag| flag.starts_with('-')),
+        ["xargs", target, ..] => matches!(*target, "echo" | "printf" | "wc" | "grep" | "head" | "tail"),
+        ["git", rest @ ..] => git_looks(rest),
+        [first, ..] => LOOKS.binary_search(first).is_ok(),
+        [] => false,
+    };
+    known && !words.iter().any(acts)
+}
+
+/// `5p`, `1,9p`.
+fn prints_lines(script: &str) -> bool {
+    let range = script.strip_suffix('p').unwrap_or_default();
+    let (from, to) = range.split_once(',').unwrap_or((range, range));
+    from.parse::<u64>().is_ok() && to.parse::<u64>().is_ok()
+}
+
+fn git_looks(rest: &[&str]) -> bool {
+    const LOOKS: [&str; 15] = [
+        "blame",
+        "cat-file",
+        "describe",
+        "diff",
+        "for-each-ref",
+        "grep",
+        "log",
+        "ls-files",
+        "merge-base",
+        "reflog",
+        "rev-list",
+        "rev-parse",
+        "shortlog",
+        "show",
+        "status",
+    ];
+    match rest {
+        ["branch", flags @ ..] => {
+            flags.iter().all(|flag| matches!(*flag, "-a" | "-r" | "-v" | "-vv" | "--list" | "--show-current" | "--all"))
+        }
+        ["remote"] | ["remote", "-v"] | ["tag"] | ["tag", "-l" | "--list", ..] => true,
+        ["stash" | "worktree", "list", ..] | ["config", "--get", _] => true,
+        ["reflog", "expire" | "delete", ..] => false,
+        [sub, ..] => LOOKS.contains(sub),
+        [] => false,
+    }
 }
 
 #[cfg(test)]
@@ -347,16 +480,61 @@ mod tests {
             "grep -c one a",
             "tail -n +1 a",
             "cat a > b",
+            "ls; cat a",
+            "sleep 1; cat a",
         ] {
             check(none, &[]);
         }
     }
 
     #[test]
+    fn an_edit_in_place_is_seen() {
+        for edits in [
+            "sed -i s/a/b/ f",
+            "sed -i.bak s/a/b/ f",
+            "sed --in-place=.b s/a/b/ f",
+            "sed -ni p f",
+            "sed -E -i s/a/b/ f",
+            "sed s/a/b/ -i f",
+            "find . -exec sed -i s/a/b/ {} +",
+            "ls | xargs sed -i s/a/b/",
+            "cd sub && sed -i s/a/b/ f | cat",
+            "for f in a; do sed -i s/a/b/ $f; done",
+        ] {
+            assert!(edits_in_place(edits), "{edits}");
+        }
+        for not in ["sed s/a/b/ f", "sed -n 1p f", "sed -es/i/x/ f", "echo sed; ls -i", "perl -pi -e s/a/b/ f"] {
+            assert!(!edits_in_place(not), "{not}");
+        }
+    }
+
+    /// As measured on the original.
+    #[test]
     fn looking_is_told_from_acting() {
-        for looks in
-            ["ls -la", "git status | head -3", "grep -r x . 2>/dev/null", "sleep 1; echo 2", "find . -name '*.rs'"]
-        {
+        for looks in [
+            "ls -la",
+            "git status | head -3",
+            "grep -r x . 2>/dev/null",
+            "sleep 1; echo 2",
+            "find . -name '*.rs'",
+            "cd sub && ls",
+            "sed -n 1p a",
+            "xargs echo < /dev/null",
+            "type ls",
+            "node -v",
+            "timeout 2 ls",
+            "! false",
+            "[[ -f a ]]",
+            "echo '$HOME'",
+            "ls ?.txt",
+            "cat <<< hi",
+            "git branch -a",
+            "git config --get user.name",
+            "jq . a.json",
+            "echo a#b",
+            "ls # c",
+            "which ls",
+        ] {
             assert!(only_looks(looks), "{looks}");
         }
         for acts in [
@@ -366,12 +544,34 @@ mod tests {
             "git commit",
             "echo $(rm x)",
             "sort -o f f",
-            "cd sub",
+            "pushd sub",
             "cat `x`",
             "",
+            "sed s/a/b/ a",
+            "sed -n '/a/p' a",
+            "ls | xargs cat",
+            "echo \"$HOME\"",
+            "ls $HOME",
+            "A=1 echo x",
+            "(ls)",
+            "{ ls; }",
+            "ls &",
+            "cat <<E\nhi\nE",
+            "uniq a",
+            "echo a\\ b",
+            "echo {1..3}",
+            "echo {a,b}",
+            "time ls",
+            "git config user.name x",
+            "git -C . status",
+            "git branch new",
+            "diff <(ls) <(ls)",
+            "hostname new",
+            "for i in 1; do echo; done",
         ] {
             assert!(!only_looks(acts), "{acts}");
         }
+        assert!(LOOKS.is_sorted());
     }
 
     proptest! {
@@ -379,7 +579,7 @@ mod tests {
         fn any_script_is_read(script in "[\\PC\n'\"\\\\$`(){}<>|&;# ]{0,80}") {
             commands(&script);
             viewed(&script);
-            edited_in_place(&script);
+            edits_in_place(&script);
             only_looks(&script);
             one_is_an_answer(&script);
         }

@@ -81,10 +81,7 @@ fn wrong_arguments() {
     check(
         "Read",
         r#"{"file_path":"a","offset":"","limit":" 2 "}"#,
-        &[
-            "The parameter `offset` type is expected as `number` but provided as `string`",
-            "The parameter `limit` type is expected as `number` but provided as `string`",
-        ],
+        &["The parameter `offset` type is expected as `number` but provided as `string`"],
     );
     let mut unknown = |name: &str, expected: &str| {
         let text = format!("<tool_use_error>Error: No such tool available: {expected}</tool_use_error>");

@@ -26,6 +26,10 @@ fn commands() {
         Outcome::Ran { output: Captured::whole("done\n"), exit: code(0), cwd_after: None, task: None, left: true };
     // Ours.
     s.bash("sleep 50 & echo done", left, Some(false), "done\n[A process that this command started is still running]");
+    s.bash("time false", ran("\n\nreal 0\n", code(1)), Some(true), "Exit code 1\n\n\nreal 0");
+    s.bash("kill -9 $$", ran("", Exit::Signal(9)), Some(true), "Exit code 1");
+    s.bash("kill $$", ran("", Exit::Signal(15)), Some(true), "Exit code 144");
+    s.bash("bash -c 'kill -9 $$'", ran("", code(137)), Some(true), "Exit code 137");
     s.bash("sed -i s/a/b/ q.txt", ran("", code(0)), Some(false), "(Bash completed with no output)");
     let nobody = Outcome::Refused(Refusal::NobodyToAsk { escalation: true });
     s.bash("curl x", nobody, Some(true), "This command requires approval");
@@ -131,6 +135,35 @@ fn the_folder_is_kept_while_it_is_inside() {
 }
 
 #[test]
+fn a_folder_that_is_gone_is_left() {
+    let mut s = Stage::new(&[("a.txt", A)]);
+    s.bash("cd sub", ran_to("", "/w/sub"), Some(false), "(Bash completed with no output)");
+    let gone = || Outcome::Failed(Failure::Spawn { errno: 2, message: "No such file or directory".into() });
+    s.bash("pwd", gone(), Some(true), "Working directory \"/w/sub\" no longer exists, so this command was not run. Shell cwd recovered to \"/w\": re-issue the command if it still makes sense there.");
+    s.read("a.txt", A_READ);
+    assert_eq!(Record::of(&s.cx()).cwd, PathBuf::from("/w"));
+    s.bash("pwd", gone(), Some(true), "Exit code 126\nENOENT: no such file or directory, spawn");
+}
+
+/// `cd sub` beside `pwd`: what did not move does not move the shell back.
+#[test]
+fn only_a_command_that_moved_moves_the_shell() {
+    let mut s = Stage::new(&[]);
+    s.bash("cd sub", ran_to("", "/w/sub"), Some(false), "(Bash completed with no output)");
+    let beside = Done {
+        action: Action::World(World::Run(protocol::Run { cwd: Some("/w".into()), ..protocol::Run::new("pwd") })),
+        outcome: ran_to("/w\n", "/w"),
+        took: 0,
+        at: 0,
+        tag: 7,
+    };
+    let call = call("beside", "Bash", r#"{"command":"pwd"}"#);
+    s.push(Body::Reply { reply: reply(vec![Block::call(call.clone())], Stop::Calls), total: Usage::default() });
+    s.push(Body::Called { call: call.id, did: vec![beside], answer: Answer::plain("/w") });
+    assert_eq!(Record::of(&s.cx()).cwd, PathBuf::from("/w/sub"));
+}
+
+#[test]
 fn long_outputs() {
     let mut s = Stage::new(&[]);
     let line = "y".repeat(30_000) + "\n";
@@ -142,6 +175,8 @@ fn long_outputs() {
         "<persisted-output>\nOutput too large (39.1KB). Full output saved to: /s/out.txt\n\nPreview (first 2KB):\n{}\n...\n</persisted-output>\nShell cwd was reset to /w",
         "123456789\n".repeat(200).trim_end()
     ));
+    s.bash("x", ran(&format!("\n\nstart\n{}end\n", " ".repeat(40_000)), Exit::Code(0)), Some(false),
+        "<persisted-output>\nOutput too large (39.1KB). Full output saved to: /s/out.txt\n\nPreview (first 2KB):\nstart\n</persisted-output>");
     s.bash("x", ran(&"y".repeat(29_990), Exit::Code(0)), Some(false), &"y".repeat(29_990));
     s.bash(
         "x",

@@ -42,6 +42,13 @@ fn edits() {
     s.edit("/w/a.txt", "gamma\n", "", None, CURRENT);
     s.edit("a.txt", "ALPHA", "again", None, "The file a.txt has been updated successfully. (file state is current in your context — no need to Read it back)");
     s.edit(
+        "/w/empty.txt",
+        "",
+        "",
+        Some(true),
+        "<tool_use_error>No changes to make: old_string and new_string are exactly the same.</tool_use_error>",
+    );
+    s.edit(
         "/w/nofile.txt",
         "a",
         "b",
@@ -109,13 +116,22 @@ fn what_counts_as_read() {
     let part = |file: &str| format!("The file /w/{file} has been updated successfully.");
     let whole =
         |file: &str| format!("{} (file state is current in your context — no need to Read it back)", part(file));
-    let names = ["b.txt", "c.txt", "d.txt", "e.txt", "f.txt", "g.txt", "h.txt"];
-    let files: Vec<(&str, &str)> = names.iter().map(|name| (*name, "one\ntwo\nthree\n")).collect();
+    let names: Vec<String> = ('b'..='m').map(|c| format!("{c}.txt")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "one\ntwo\nthree\n")).collect();
     let mut s = Stage::new(&files);
     s.bash("cat b.txt", ran("one\ntwo\nthree\n", Exit::Code(0)), Some(false), "one\ntwo\nthree");
     s.edit("/w/b.txt", "one", "ONE", None, &whole("b.txt"));
     s.bash("head -2 c.txt", ran("one\ntwo\n", Exit::Code(0)), Some(false), "one\ntwo");
     s.edit("/w/c.txt", "one", "ONE", None, &part("c.txt"));
+    for (command, is_whole) in
+        [("head -5 i.txt", true), ("head -n 4 j.txt", false), ("sed -n 1,3p k.txt", false), ("head l.txt", true)]
+    {
+        s.bash(command, ran("one\ntwo\nthree\n", Exit::Code(0)), Some(false), "one\ntwo\nthree");
+        let file = command.rsplit(' ').next().unwrap();
+        s.edit(&format!("/w/{file}"), "one", "ONE", None, &if is_whole { whole(file) } else { part(file) });
+    }
+    s.check("Read", json!({"file_path": "/w/m.txt", "limit": 3}), None, "1\tone\n2\ttwo\n3\tthree");
+    s.edit("/w/m.txt", "one", "ONE", None, &part("m.txt"));
     s.bash("cat d.txt e.txt", ran("x", Exit::Code(0)), Some(false), "x");
     s.edit("/w/d.txt", "one", "ONE", Some(true), UNREAD);
     s.check("Read", json!({"file_path": "/w/e.txt", "limit": 1}), None, "1\tone");
@@ -178,6 +194,30 @@ fn a_command_that_changes_read_files_in_place_says_so() {
         Some(false),
         "done\n[This command modified 1 file you've previously read: a.txt. Call Read before editing.]",
     );
+    s.bash(
+        "(cd sub && sed -i s/x/y/ x.txt); sed -n 1p a.txt > /dev/null; cd sub",
+        ran_to("", "/w/sub"),
+        Some(false),
+        "[This command modified 1 file you've previously read: ../a.txt. Call Read before editing.]",
+    );
+    s.bash(
+        "cd /usr; sed -i s/x/y/ a.txt",
+        ran_to("", "/usr"),
+        Some(false),
+        "Shell cwd was reset to /w\n[This command modified 1 file you've previously read: a.txt. Call Read before editing.]",
+    );
     // That look is no reading: the edit still finds an older version in the record.
     s.edit("/w/a.txt", "zzz", "y", Some(true), MODIFIED);
+}
+
+#[test]
+fn many_changed_files_are_counted() {
+    let names: Vec<String> = (0..7).map(|n| format!("r{n}.txt")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "a\n")).collect();
+    let mut s = Stage::new(&files);
+    for name in &names {
+        s.read(&format!("/w/{name}"), "1\ta\n2\t");
+        s.write(name, "changed\n");
+    }
+    s.bash("ls | xargs sed -i s/a/b/", ran("", Exit::Code(0)), Some(false), "[This command modified 7 files you've previously read: r6.txt, r5.txt, r4.txt, r3.txt, r2.txt and 2 more. Call Read before editing.]");
 }

@@ -98,6 +98,7 @@ impl Stage {
             stage.write(path, text);
         }
         stage.push(Body::Fact(Fact::Date { date: "2026-11-30".into(), zone: "Etc/UTC".into() }));
+        stage.push(Body::Fact(Fact::Home(Some("/home/u".into()))));
         stage
     }
 
@@ -151,6 +152,12 @@ impl Stage {
             }
         };
         self.did = did.iter().map(|done| done.action.clone()).collect();
+        // As the runtime keeps it: without whole texts.
+        for done in &mut did {
+            if let Outcome::Text { text, .. } = &mut done.outcome {
+                text.clear();
+            }
+        }
         self.push(Body::Called { call: call.id, did, answer: answer.clone() });
         answer
     }
@@ -185,7 +192,15 @@ impl Stage {
             if self.files.keys().any(|file| file.starts_with(path)) {
                 return Outcome::Failed(Failure::NotAFile { path: path.clone(), kind: FileKind::Folder });
             }
-            return Outcome::Failed(missing);
+            return match path.to_str() {
+                Some("/dev/null" | "/w/fifo") => {
+                    Outcome::Failed(Failure::NotAFile { path: path.clone(), kind: FileKind::Special })
+                }
+                Some("/w/loop") => {
+                    Outcome::Failed(Failure::Io { path: path.clone(), errno: 40, message: "loop".into() })
+                }
+                _ => Outcome::Failed(missing),
+            };
         };
         let stamp = stamp(bytes);
         match what {

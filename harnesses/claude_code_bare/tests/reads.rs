@@ -25,6 +25,15 @@ fn reads() {
     s.check("Read", json!({"file_path": "/w/a.txt", "offset": -1}), None, A_READ);
     s.check("Read", json!({"file_path": "/w/a.txt", "limit": 0}), None, A_READ);
     s.check("Read", json!({"file_path": "/w/a.txt", "offset": 50}), None, "<system-reminder>Warning: the file exists but is shorter than the provided offset (50). The file has 5 lines.</system-reminder>");
+    s.read(" /w/a.txt ", A_READ);
+    s.files.insert("/home/u/f.txt".into(), b"home".to_vec());
+    s.read("~/f.txt", "1\thome");
+    s.check("Read", json!({"file_path": "~"}), Some(true), "EISDIR: illegal operation on a directory, read '/home/u'");
+    s.read("/dev/null", "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>");
+    s.check("Read", json!({"file_path": "/w/loop"}), Some(true), "Refusing to read /w/loop: where it leads on disk could not be determined (a link on the way could not be examined, or the links do not resolve).");
+    for one in [json!(" 1 "), json!("+1"), json!([1]), json!(["1"])] {
+        s.check("Read", json!({"file_path": "/w/a.txt", "limit": one}), None, "1\talpha");
+    }
     s.check(
         "Read",
         json!({"file_path": "/w/sub"}),
@@ -68,7 +77,7 @@ fn reads_of_other_kinds() {
     assert_eq!(image, expected);
     let bad = s.call("Read", r#"{"file_path":"/w/bad.png"}"#).content.text();
     assert!(
-        bad.starts_with("File has an image extension but its content is not a valid PNG/JPEG/GIF/WebP. Detected: "),
+        bad.starts_with("File has an image extension but its content is not a valid PNG/JPEG/GIF/WebP. Detected: unrecognized bytes (hex: 78). "),
         "{bad}"
     );
     let pdf = s.call("Read", r#"{"file_path":"/w/d.pdf"}"#);
@@ -87,7 +96,8 @@ fn reads_of_other_kinds() {
     s.check("Read", json!({"file_path": "/w/d.pdf", "pages": "1-30"}), Some(true), "<tool_use_error>Page range \"1-30\" exceeds maximum of 20 pages per request. Please use a smaller range.</tool_use_error>");
     let pages = s.call("Read", r#"{"file_path":"/w/d.pdf","pages":"x"}"#).content.text();
     assert!(pages.starts_with("<tool_use_error>Invalid pages parameter: \"x\". "), "{pages}");
-    s.check("Read", json!({"file_path": "/w/n.ipynb"}), None, "(Read completed with no output)");
+    let notebook = s.call("Read", r#"{"file_path":"/w/n.ipynb"}"#).content.text();
+    assert!(notebook.starts_with("Notebook file is not a valid Jupyter notebook "), "{notebook}");
 }
 
 #[test]

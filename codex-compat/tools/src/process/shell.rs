@@ -34,10 +34,11 @@ pub fn shell_argv(shell: &Shell, script: &str) -> Vec<String> {
     vec![program, if login { "-lc" } else { "-c" }.to_owned(), script.to_owned()]
 }
 
-/// The script with a trap before it that tells the folder at the end, whatever way the script ends. It stands on the first line, so
-/// that line numbers in messages stay, and it leaves the exit status as it is.
+/// The script, after which the shell tells its folder, if the script came to its end and succeeded. As Claude Code 2.1.332 does it,
+/// so that messages of the shell (`eval: line 1: ...`) are the same: the script is a word of its own, and the wrapper never shows in
+/// them; `errexit` has no effect; a folder that is gone is an error.
 pub(crate) fn telling_cwd(script: &str) -> OsString {
-    format!("trap 'pwd -P >&{CWD_FD} 2>/dev/null' EXIT; {script}").into()
+    format!("eval '{}' && pwd -P >&{CWD_FD}", script.replace('\'', r"'\''")).into()
 }
 
 #[cfg(test)]

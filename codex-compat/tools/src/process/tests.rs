@@ -307,12 +307,15 @@ fn the_last_folder_is_told_and_the_status_kept() {
             };
             for shell in ["/bin/bash", "/bin/sh"] {
                 check("cd 'sub dir'", Some("sub dir"), 0, shell).await;
-                check("cd 'sub dir'; false", Some("sub dir"), 1, shell).await;
-                check("cd 'sub dir'\nexit 5", Some("sub dir"), 5, shell).await;
+                check("cd 'sub dir'; false", None, 1, shell).await;
+                check("cd 'sub dir'\nexit 5", None, 5, shell).await;
                 check("(cd 'sub dir')", Some("."), 0, shell).await;
                 check("cd 'sub dir'; sleep 60 &", Some("sub dir"), 0, shell).await;
             }
-            check("set -e; cd ..; false", Some(".."), 1, "/bin/bash").await;
+            check("set -e; false; cd ..", Some(".."), 0, "/bin/bash").await;
+            check("exit 0", None, 0, "/bin/bash").await;
+            check("mkdir gone && cd gone && rmdir ../gone", None, 1, "/bin/bash").await;
+            check("if then", None, 2, "/bin/bash").await;
         });
     }
 }
