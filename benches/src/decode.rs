@@ -14,6 +14,8 @@ const ROUNDS: usize = 9;
 /// Bytes of one push, as a socket hands them over.
 const CHUNK: usize = 64 * 1024;
 
+const ITEM: &str = "msg_0123456789abcdef0123456789abcdef01234567";
+
 /// The fields of a delta event, borrowed: the least that any client must read.
 #[derive(Deserialize)]
 #[allow(dead_code, reason = "read by the parser only")]
@@ -90,7 +92,7 @@ fn event(wire: WireId, n: usize) -> String {
     match wire {
         WireId::Responses => format!(
             "event: response.output_text.delta\ndata: {{\"type\":\"response.output_text.delta\",\"sequence_number\":{n},\
-             \"item_id\":\"msg_1\",\"output_index\":0,\"content_index\":0,\"delta\":{text}}}\n\n"
+             \"item_id\":\"{ITEM}\",\"output_index\":0,\"content_index\":0,\"delta\":{text}}}\n\n"
         ),
         WireId::Chat => format!(
             "data: {{\"id\":\"chatcmpl-0123456789abcdef\",\"object\":\"chat.completion.chunk\",\"created\":1790000000,\
@@ -108,7 +110,7 @@ pub(crate) fn stream() -> Vec<u8> {
     let event_of = |value: Value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap_or_default());
     let whole: String = (0..DELTAS).map(words).collect();
     let item = |status: &str, content: Value| {
-        json!({"type": "message", "id": "msg_1", "role": "assistant", "status": status,
+        json!({"type": "message", "id": ITEM, "role": "assistant", "status": status,
         "content": content})
     };
     let part = |text: &str| json!({"type": "output_text", "text": text, "annotations": []});
@@ -119,7 +121,7 @@ pub(crate) fn stream() -> Vec<u8> {
         json!({"type": "response.output_item.added", "output_index": 0, "item": item("in_progress", json!([]))}),
     );
     out += &event_of(
-        json!({"type": "response.content_part.added", "item_id": "msg_1", "output_index": 0, "content_index": 0,
+        json!({"type": "response.content_part.added", "item_id": ITEM, "output_index": 0, "content_index": 0,
         "part": part("")}),
     );
     (0..DELTAS).for_each(|n| out += &event(WireId::Responses, n));

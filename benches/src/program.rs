@@ -50,14 +50,19 @@ impl Program {
         run(command, place)
     }
 
-    /// `exec` against a server, with all settings on the command line.
+    /// `exec` against a server, with all settings on the command line, in the sandbox for work.
     pub(crate) fn exec(&self, place: &Place, server: &Server, args: &[&str]) -> io::Result<Measured> {
+        self.exec_in("workspace-write", place, server, args)
+    }
+
+    /// The same in a sandbox mode.
+    pub(crate) fn exec_in(&self, mode: &str, place: &Place, server: &Server, args: &[&str]) -> io::Result<Measured> {
         let provider = format!(
             "model_providers.stub={{name=\"Stub\",base_url=\"{}\",wire_api=\"responses\",request_max_retries=0,\
              stream_max_retries=0}}",
             server.base_url()
         );
-        let mut all = vec!["exec", "--json", "--skip-git-repo-check", "-s", "workspace-write", "-m", "stub-model"];
+        let mut all = vec!["exec", "--json", "--skip-git-repo-check", "-s", mode, "-m", "stub-model"];
         all.extend(["-c", "model_provider=stub", "-c", &provider]);
         if self.ours {
             all.extend(["-c", "harness=native"]);

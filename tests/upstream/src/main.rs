@@ -94,7 +94,8 @@ fn compare_all(codex: &Path, ours: &Path, cases: &[Case]) -> ExitCode {
         match verdict {
             Verdict::Same => {
                 same += 1;
-                println!("{:44} same", case.name);
+                let listed = intended::of(case.name).next().is_some();
+                println!("{:44} same{}", case.name, if listed { " (listed as different on purpose)" } else { "" });
             }
             Verdict::Intended(why) => {
                 intended += 1;

@@ -114,7 +114,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.extend([
         with("patch-without-begin", "*** Add File: a.txt\n+one\n*** End Patch"),
         with("patch-without-end", "*** Begin Patch\n*** Add File: a.txt\n+one"),
-        with("patch-in-blank-lines", &format!("\n\n  *** Begin Patch\n*** Add File: a.txt\n+one\n  *** End Patch\n\n")),
+        with("patch-in-blank-lines", "\n\n  *** Begin Patch\n*** Add File: a.txt\n+one\n  *** End Patch\n\n"),
         turn("patch-in-another-folder", [run(&format!("cd sub && apply_patch <<'EOF'\n{add}\nEOF")), say("Done.")])
             .file("sub/x.txt", "x"),
         turn("patch-read-only", [patch(&add), say("Done.")]).untrusted(),
