@@ -7,7 +7,7 @@ use protocol::{Action, Answer, Content, Done, Failure, FileKind, Outcome, Part, 
 use super::args::{Read, wrap};
 use super::record::{self, Record};
 use super::refusal::{EISDIR, ELOOP, ENOENT, ENOTDIR, REJECTED, Wanted, failed, refused, size};
-use super::{image, nearby, notebook};
+use super::{image, nearby, notebook, prompt};
 use crate::{Context, Next};
 
 /// Bytes of a file that is read without a `limit`.
@@ -16,6 +16,10 @@ const WHOLE: u64 = 256 << 10;
 const TOKENS: u64 = 25_000;
 /// Bytes that are looked at in any case; with a `limit` the file may be larger than `WHOLE`.
 const READABLE: u64 = 64 << 20;
+/// No text has more bytes to a token than this: a file that has them cannot fit.
+const BYTES_PER_TOKEN: u64 = 12;
+/// Tokens of the model's window that a conversation leaves free for a summary and its request.
+const KEPT_FREE: u64 = 33_000;
 const DOCUMENT: u64 = 32 << 20;
 /// Pixels of an image's longer side.
 const SIDE: u32 = 2_000;
@@ -213,8 +217,9 @@ impl File<'_> {
         let answer = |text: String| Next::Answer(Answer::plain(text));
         let room = room(cx);
         let bytes = self.bytes.max(self.text.len() as u64);
-        if bytes > WHOLE && read.limit.is_none() && !(read.allow_large && bytes / 4 <= room) {
-            return Next::Answer(Answer::failed(too_large(bytes, bytes / 4 <= room)));
+        let may_fit = bytes <= room * BYTES_PER_TOKEN;
+        if bytes > WHOLE && read.limit.is_none() && !(read.allow_large && may_fit) {
+            return Next::Answer(Answer::failed(too_large(bytes, may_fit)));
         }
         if self.text.is_empty() && read.offset.is_none_or(|offset| offset <= 1) {
             return answer(reminder(EMPTY));
@@ -240,7 +245,8 @@ impl File<'_> {
             Some(tokens) => tokens,
             None if plain.len() as u64 / 4 <= TOKENS / 4 => 0,
             None if did.len() == 1 => {
-                return Next::Do(vec![Action::Session(Session::CountTokens(vec![Part::Text(plain)]))]);
+                let text = if read.allow_large { numbered(&lines, first) } else { plain };
+                return Next::Do(vec![Action::Session(Session::CountTokens(vec![Part::Text(text)]))]);
             }
             None => plain.len() as u64 / 4,
         };
@@ -266,14 +272,14 @@ impl File<'_> {
             let note = format!(
                 "[Truncated: PARTIAL view — {path}: showing {shown} of {total} lines. Read on with offset and limit. What you look for may stand further below: do NOT answer from this page alone.]"
             );
-            return format!("{}\n\n{}", numbered(lines, 1), reminder(&note));
+            return format!("{}\n\n{}", numbered(lines, 1), prompt::reminder(&note));
         }
         let text = lines.first().copied().unwrap_or_default();
         let end = protocol::floor_char(text, (share * text.len() as f64) as usize);
         let note = format!(
             "[Truncated: PARTIAL view — {path}: this view is incomplete, and the file has no lines to page by. What you look for may stand elsewhere: do NOT answer from this view alone.]"
         );
-        format!("1\t{}\n\n{}", &text[..end], reminder(&note))
+        format!("1\t{}\n\n{}", &text[..end], prompt::reminder(&note))
     }
 
     fn encoding_note(&self) -> String {
@@ -290,13 +296,15 @@ impl File<'_> {
     }
 }
 
-/// Tokens that still fit into the conversation.
+/// Tokens that one answer may have at most: 0.7 of what is left until the conversation is summarised.
 fn room(cx: &Context) -> u64 {
     let used = cx.items.iter().rev().find_map(|item| match &item.body {
         protocol::Body::Reply { reply, .. } => Some(reply.usage.total()),
         _ => None,
     });
-    cx.model.compact_at.saturating_sub(used.unwrap_or(0))
+    let window = cx.model.context_window;
+    let summarised_at = cx.model.compact_at.min(window.saturating_sub(KEPT_FREE).max(window / 2));
+    summarised_at.saturating_sub(used.unwrap_or(0)) * 7 / 10
 }
 
 /// `12\ttext`, joined by line feeds.
@@ -305,7 +313,8 @@ pub(super) fn numbered(lines: &[&str], first: u64) -> String {
     numbered.join("\n")
 }
 
-pub(super) fn reminder(text: &str) -> String {
+/// On one line, unlike the others.
+fn reminder(text: &str) -> String {
     format!("<system-reminder>{text}</system-reminder>")
 }
 

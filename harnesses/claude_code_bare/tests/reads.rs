@@ -128,7 +128,8 @@ fn reads_of_much() {
     assert!(
         text.contains("\n928\tline 928 ")
             && !text.contains("\n929\t")
-            && text.contains("\n\n<system-reminder>[Truncated: PARTIAL view — /w/mid.txt: showing 928 of 2501 lines. "),
+            && text
+                .contains("\n\n<system-reminder>\n[Truncated: PARTIAL view — /w/mid.txt: showing 928 of 2501 lines. "),
         "{}",
         &text[text.len() - 400..]
     );
@@ -143,7 +144,7 @@ fn reads_of_much() {
     let one = call(&mut s, json!({"file_path": "/w/one.txt"})).content.text();
     assert!(
         one.starts_with("1\tee")
-            && one.contains("e\n\n<system-reminder>[Truncated: PARTIAL view — /w/one.txt: this view is incomplete")
+            && one.contains("e\n\n<system-reminder>\n[Truncated: PARTIAL view — /w/one.txt: this view is incomplete")
     );
     s.tokens = 57_245;
     let all = call(&mut s, json!({"file_path": "/w/mid.txt", "allow_large": true})).content.text();
