@@ -134,8 +134,8 @@ fn judge(out: &mut impl Write, dir: &Path, server: &Server) -> Result<(), String
     let requests = server.requests().len();
     let said = writeln!(
         out,
-        "The three tests pass, after {requests} requests. The repository stays in {}.\nWith a real model: interpreter exec \"fix \
-         the failing test\"",
+        "The three tests pass, after {requests} requests. The repository stays in {}.\nWith a real model, in a repository \
+         of yours: interpreter exec -s workspace-write \"fix the failing test\"",
         dir.display()
     );
     said.map_err(|e| e.to_string())

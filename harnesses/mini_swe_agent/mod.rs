@@ -1,5 +1,5 @@
 //! `mini-swe-agent`: one tool, `bash`, and nothing kept between commands; the same in a text form for models without tools
-//! (feature `mini_swe_agent.text`). Formats of mini-swe-agent 2.4.6, measured side by side; prose is ours. Ours beside it: a
+//! (feature `mini_swe_agent_text`). Formats of mini-swe-agent 2.4.6, measured side by side; prose is ours. Ours beside it: a
 //! summary where the conversation grows too long (the original ends), and sections for AGENTS.md, skills and permissions.
 mod observe;
 mod parse;
@@ -32,7 +32,7 @@ const FORMAT_ERRORS: usize = 3;
 const REJECTED: &str = "Commands not executed. The user rejected your commands with the following message: ";
 
 fn text_form(cx: &Context) -> bool {
-    cx.settings.feature("mini_swe_agent.text", false)
+    cx.settings.feature("mini_swe_agent_text", false)
 }
 
 impl Harness for MiniSweAgent {

@@ -48,7 +48,7 @@ impl Stage {
             output_schema: None,
             output_limit: None,
             max_output: None,
-            features: [("mini_swe_agent.text".to_owned(), text_form)].into(),
+            features: [("mini_swe_agent_text".to_owned(), text_form)].into(),
         };
         let mut stage = Stage {
             thread: "thread-1".into(),
@@ -377,7 +377,7 @@ fn a_past_in_another_dialect_is_told_again() {
             Entry::Results { before: Vec::new(), results: vec![result], after: Vec::new() },
         ]
     );
-    s.settings.features.insert("mini_swe_agent.text".into(), true);
+    s.settings.features.insert("mini_swe_agent_text".into(), true);
     assert_eq!(
         s.say(1),
         [

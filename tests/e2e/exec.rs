@@ -305,3 +305,38 @@ fn a_decoy_codex_home_changes_nothing_unless_an_sdk_starts_us() {
     assert_eq!(place.request(1)["model"], "decoy");
     assert!(decoy.join("openinterpreter/sessions").is_dir());
 }
+
+#[test]
+fn a_working_folder_need_not_be_text() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let place = place(vec![command("echo here > new.txt; cat new.txt"), Turn::text("done").into()]);
+    let odd = place.root().join(std::ffi::OsStr::from_bytes(b"x\xff y"));
+    fs::create_dir_all(odd.join(".git/refs")).unwrap();
+    let mut command = place.command(&["exec", "--json", "-s", "workspace-write", "hi"]);
+    command.current_dir(&odd);
+    let ran = finish(command, None);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(fs::read_to_string(odd.join("new.txt")).unwrap(), "here\n");
+    let ran = place.run(&["exec", "--json", "resume", &ran.thread(), "go on"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[test]
+fn a_home_that_cannot_be_written_serves_an_ephemeral_run() {
+    let place = place(vec![command("touch new.txt"), Turn::text("done").into()]);
+    // Not a folder: nobody can write there, root neither.
+    let config = fs::read_to_string(place.home().join(".openinterpreter/config.toml")).unwrap();
+    let mut args: Vec<String> =
+        vec!["exec".into(), "--json".into(), "--ephemeral".into(), "-s".into(), "workspace-write".into()];
+    for line in config.lines().filter(|line| line.contains('=')) {
+        let (key, value) = line.split_once(" = ").unwrap();
+        let key = if key.starts_with("model") { key.to_owned() } else { format!("model_providers.stub.{key}") };
+        args.extend(["-c".into(), format!("{key}={value}")]);
+    }
+    args.push("hi".into());
+    let mut run = place.command(&args);
+    run.env("INTERPRETER_HOME", "/proc/none");
+    let ran = finish(run, None);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(place.file("new.txt").exists(), "{ran:?}");
+}

@@ -156,6 +156,8 @@ pub const FEATURES: &[(&str, Stage, bool)] = &[
     ("mcp_tool_list_changed", Developing, false),
     ("memories", Stable, false),
     ("mentions_v2", Stable, true),
+    // Ours: the text form of that harness, for models without tool calls.
+    ("mini_swe_agent_text", Stable, false),
     ("model_catalog_in_context", Developing, false),
     ("multi_agent", Deprecated, true),
     ("multi_agent_mode", Removed, false),

@@ -21,7 +21,7 @@ pub struct Flags {
     /// Attach an image to the prompt (repeatable, or several separated by commas)
     #[arg(short = 'i', long = "image", value_name = "FILE", value_delimiter = ',')]
     pub image: Vec<PathBuf>,
-    /// The model to use; `PROVIDER/MODEL` chooses the provider as well where PROVIDER is configured
+    /// The model to use
     #[arg(short = 'm', long, value_name = "MODEL")]
     pub model: Option<String>,
     /// The harness to speak in: native, claude-code-bare, mini-swe-agent (default: by model family)
@@ -30,7 +30,7 @@ pub struct Flags {
     /// Use a local server (Ollama or LM Studio)
     #[arg(long)]
     pub oss: bool,
-    /// Which local server: ollama or lmstudio
+    /// Which local server: ollama or lmstudio (means --oss)
     #[arg(long, value_name = "PROVIDER")]
     pub local_provider: Option<String>,
     /// Speak Chat Completions with this provider; the same as `wire_api = "chat"` for this run
@@ -63,6 +63,7 @@ pub struct Flags {
     /// Connect to a running app-server
     #[arg(long, value_name = "ADDR")]
     pub remote: Option<String>,
+    /// Variable with the bearer token for --remote
     #[arg(long, value_name = "ENV_VAR")]
     pub remote_auth_token_env: Option<String>,
 }

@@ -1,8 +1,11 @@
 //! Output for people: everything on stderr, the final answer alone on stdout. The layout is upstream's.
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
 
 use anstyle::{AnsiColor, Color, Effects, Style};
-use protocol::{Event, PlanStatus, Status, View, ViewKind};
+use protocol::{ChangeKind, Event, FileView, PlanStatus, Status, View, ViewKind};
 
 const BOLD: Style = Style::new().effects(Effects::BOLD);
 const DIM: Style = Style::new().effects(Effects::DIMMED);
@@ -33,12 +36,13 @@ pub struct Human<W> {
     color: bool,
     tokens: u64,
     start: u64,
+    workdir: PathBuf,
 }
 
 impl<W: Write> Human<W> {
     /// `start`: tokens of the thread before this run, so that the last line tells those of the run.
     pub fn new(out: W, color: bool) -> Self {
-        Human { out, color, tokens: 0, start: 0 }
+        Human { out, color, tokens: 0, start: 0, workdir: PathBuf::new() }
     }
 
     fn paint(&self, style: Style, text: &str) -> String {
@@ -66,6 +70,10 @@ impl<W: Write> Human<W> {
 
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
         match event {
+            Event::ThreadStarted { settings, .. } => {
+                self.workdir = settings.cwd.clone();
+                Ok(())
+            }
             Event::Warning { message } => writeln!(self.out, "{} {message}", self.paint(YELLOW, "warning:")),
             Event::ItemStarted(view) => self.started(view),
             Event::ItemUpdated(view) => self.plan(view),
@@ -153,7 +161,7 @@ impl<W: Write> Human<W> {
                     writeln!(self.out, "{}", self.paint(DIM, &change.path.to_string_lossy()))?;
                 }
                 for change in changes.iter().filter(|c| !c.diff.is_empty()) {
-                    writeln!(self.out, "{}", change.diff.trim_end_matches('\n'))?;
+                    writeln!(self.out, "{}{}", diff_head(change, &self.workdir), change.diff.trim_end_matches('\n'))?;
                 }
                 Ok(())
             }
@@ -169,6 +177,20 @@ impl<W: Write> Human<W> {
     }
 }
 
+/// The lines that Git puts above a diff, so that `git apply` takes what is shown. Paths are those below the working folder.
+fn diff_head(change: &FileView, workdir: &Path) -> String {
+    let short = |path: &Path| path.strip_prefix(workdir).unwrap_or(path).display().to_string();
+    let old = short(&change.path);
+    let new = change.to.as_deref().map_or_else(|| old.clone(), short);
+    let (mode, from, to) = match change.kind {
+        ChangeKind::Add => ("new file mode 100644\n", "/dev/null".to_owned(), format!("b/{new}")),
+        ChangeKind::Delete => ("deleted file mode 100644\n", format!("a/{old}"), "/dev/null".to_owned()),
+        ChangeKind::Update => ("", format!("a/{old}"), format!("b/{new}")),
+    };
+    let moved = if old == new { String::new() } else { format!("rename from {old}\nrename to {new}\n") };
+    format!("diff --git a/{old} b/{new}\n{mode}{moved}--- {from}\n+++ {to}\n")
+}
+
 fn duration(millis: u64) -> String {
     if millis < 1000 { format!("{millis}ms") } else { format!("{:.2}s", millis as f64 / 1000.0) }
 }
@@ -179,6 +201,24 @@ mod tests {
     use protocol::Usage;
 
     use super::*;
+
+    #[test]
+    fn diffs_stand_below_the_lines_of_git() {
+        let check = |path: &str, to: Option<&str>, kind, expected: &str| {
+            let change = FileView { path: path.into(), to: to.map(Into::into), kind, diff: String::new() };
+            assert_eq!(diff_head(&change, Path::new("/w")), expected);
+        };
+        check("/w/a", None, ChangeKind::Update, "diff --git a/a b/a\n--- a/a\n+++ b/a\n");
+        check("/w/a", None, ChangeKind::Add, "diff --git a/a b/a\nnew file mode 100644\n--- /dev/null\n+++ b/a\n");
+        check(
+            "/w/a",
+            None,
+            ChangeKind::Delete,
+            "diff --git a/a b/a\ndeleted file mode 100644\n--- a/a\n+++ /dev/null\n",
+        );
+        let moved = "diff --git a/a b/d/b\nrename from a\nrename to d/b\n--- a/a\n+++ b/d/b\n";
+        check("/w/a", Some("/w/d/b"), ChangeKind::Update, moved);
+    }
 
     #[test]
     fn a_run_as_people_see_it() {

@@ -148,11 +148,18 @@ impl Job {
                 {
                     file.write(text.as_deref())?;
                 }
-                if screen.show(&event).is_err() {
+                // A fork without a prompt tells its id and nothing else, as upstream.
+                if only_fork && matches!(event, Event::Warning { .. }) {
+                    continue;
+                }
+                if let Err(why) = screen.show(&event) {
                     let _ = ops.send(Op::Interrupt).await;
                     // Take what still comes, so that the thread can end in order.
                     while inbox.recv().await.is_some() {}
-                    return Ok(status::NO_READER);
+                    return match why.kind() {
+                        io::ErrorKind::BrokenPipe => Ok(status::NO_READER),
+                        _ => Err(format!("Error: cannot write to stdout: {why}")),
+                    };
                 }
             }
         };
@@ -225,7 +232,8 @@ impl Job {
         start.add_dirs = self.flags.add_dir;
         start.thread_source = self.exec.thread_source;
         start.chat_completions = self.flags.chat_completions;
-        start.local = self.flags.oss.then(|| Local { provider: self.flags.local_provider.clone() });
+        let oss = self.flags.oss || self.flags.local_provider.is_some();
+        start.local = oss.then(|| Local { provider: self.flags.local_provider.clone() });
         start.version = around.version.to_owned();
         start.source = "exec".to_owned();
         start.originator = originator();
@@ -373,7 +381,7 @@ impl Screen {
             harness: brief.settings.harness.clone(),
             approval: brief.settings.approval.as_str().to_owned(),
             sandbox: brief.sandbox.clone(),
-            effort: brief.settings.effort.clone().unwrap_or_else(|| "none".into()),
+            effort: brief.effort.clone().unwrap_or_else(|| "none".into()),
             summaries: brief.settings.summary.clone().unwrap_or_else(|| "none".into()),
             session: brief.thread.to_string(),
             prompt: prompt.to_owned(),
@@ -383,7 +391,7 @@ impl Screen {
         Screen::Human { human, last: None }
     }
 
-    /// Err: the reader of stdout is gone.
+    /// Err: stdout cannot be written; most often its reader is gone.
     fn show(&mut self, event: &Event) -> io::Result<()> {
         match self {
             Screen::Json(lines) => {

@@ -21,7 +21,8 @@ pub(crate) fn add(cwd: &Path, home: &Path) -> Result<PathBuf, String> {
         let words = String::from_utf8_lossy(&output.stderr);
         return Err(format!("Error: --worktree: git says: {}", words.trim()));
     }
-    let below = place.join(cwd.strip_prefix(&root).unwrap_or(Path::new("")));
     // A folder that is in no commit is not there.
-    Ok(if below.is_dir() { below } else { place })
+    let below =
+        cwd.strip_prefix(&root).ok().filter(|below| !below.as_os_str().is_empty()).map(|below| place.join(below));
+    Ok(below.filter(|below| below.is_dir()).unwrap_or(place))
 }

@@ -25,10 +25,12 @@ pub enum World {
     },
     Task(TaskOp),
     Read {
+        #[serde(with = "crate::path_text")]
         path: PathBuf,
         what: ReadAs,
     },
     List {
+        #[serde(with = "crate::path_text")]
         path: PathBuf,
         depth: u8,
         limit: usize,
@@ -106,6 +108,7 @@ pub struct Run {
     pub script: String,
     pub shell: Shell,
     /// None: the thread's. Relative: below it.
+    #[serde(default, with = "crate::path_text::option")]
     pub cwd: Option<PathBuf>,
     pub tty: bool,
     /// Hand back the command as a running task after this long. None: wait for its end or the timeout.
@@ -199,6 +202,7 @@ pub enum ReadAs {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Search {
+    #[serde(with = "crate::path_text")]
     pub root: PathBuf,
     pub pattern: String,
     pub globs: Vec<String>,
@@ -218,6 +222,7 @@ pub struct Search {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// Absolute, or below the thread's cwd.
+    #[serde(with = "crate::path_text")]
     pub path: PathBuf,
     /// Move there.
     pub to: Option<PathBuf>,

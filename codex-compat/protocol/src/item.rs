@@ -89,18 +89,38 @@ pub enum Want {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
-    Date { date: String, zone: String },
+    Date {
+        date: String,
+        zone: String,
+    },
     Home(Option<PathBuf>),
-    System { system: String, release: String, version: String, machine: String },
+    System {
+        system: String,
+        release: String,
+        version: String,
+        machine: String,
+    },
     Shell(String),
     Git(Option<GitFact>),
-    Listing { path: PathBuf, entries: Vec<String>, more: bool },
+    Listing {
+        path: PathBuf,
+        entries: Vec<String>,
+        more: bool,
+    },
     Stamps(Vec<(PathBuf, Option<crate::Stamp>)>),
-    Roots { writable: Vec<PathBuf>, slash_tmp: bool, tmpdir: bool, protected: Vec<PathBuf> },
+    Roots {
+        #[serde(with = "crate::path_text::list")]
+        writable: Vec<PathBuf>,
+        slash_tmp: bool,
+        tmpdir: bool,
+        #[serde(with = "crate::path_text::list")]
+        protected: Vec<PathBuf>,
+    },
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitFact {
+    #[serde(with = "crate::path_text")]
     pub root: PathBuf,
     pub branch: Option<String>,
     pub main: Option<String>,
@@ -125,6 +145,7 @@ pub enum Notice {
         text: String,
     },
     FileChanged {
+        #[serde(with = "crate::path_text")]
         path: PathBuf,
     },
     /// A hook has something to say to the model.

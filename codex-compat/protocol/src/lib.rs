@@ -9,6 +9,7 @@ mod ids;
 mod item;
 mod model;
 mod outcome;
+pub mod path_text;
 mod prompt;
 mod raw;
 mod reply;

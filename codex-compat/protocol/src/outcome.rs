@@ -23,6 +23,7 @@ pub enum Outcome {
     Ran {
         output: Captured,
         exit: Exit,
+        #[serde(default, with = "crate::path_text::option")]
         cwd_after: Option<PathBuf>,
         task: Option<TaskId>,
         /// Processes of the command are left behind (a background child that holds the pipe).
@@ -50,6 +51,7 @@ pub enum Outcome {
     Changed(Vec<ChangeDone>),
     Fetched(Page),
     Saved {
+        #[serde(with = "crate::path_text")]
         path: PathBuf,
         chars: u64,
         bytes: u64,
@@ -62,6 +64,7 @@ pub enum Outcome {
         file: Option<PathBuf>,
     },
     Skill {
+        #[serde(with = "crate::path_text")]
         dir: PathBuf,
         body: String,
     },
@@ -226,6 +229,7 @@ pub struct Found {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {
+    #[serde(with = "crate::path_text")]
     pub path: PathBuf,
     pub kind: FileKind,
     pub mtime_ns: u64,
@@ -237,7 +241,9 @@ pub struct Hit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeDone {
     /// Absolute.
+    #[serde(with = "crate::path_text")]
     pub path: PathBuf,
+    #[serde(default, with = "crate::path_text::option")]
     pub to: Option<PathBuf>,
     pub kind: ChangeKind,
     /// Unified diff for display; empty where nothing differs or the content is not text.
@@ -294,11 +300,13 @@ pub enum Refusal {
     },
     /// Outside of what the sandbox lets be written. `read_only`: nothing may be.
     Sandbox {
+        #[serde(with = "crate::path_text")]
         path: PathBuf,
         read_only: bool,
     },
     /// The file is not the version that the change was made for.
     Stale {
+        #[serde(with = "crate::path_text")]
         path: PathBuf,
     },
     Depth,
@@ -311,6 +319,7 @@ pub enum Refusal {
 pub enum Failure {
     /// An error of the operating system. `message` as `strerror` has it, without the number.
     Io {
+        #[serde(with = "crate::path_text")]
         path: PathBuf,
         errno: i32,
         message: String,
@@ -325,22 +334,26 @@ pub enum Failure {
     NoSuchTask(TaskId),
     /// A folder, device or pipe where a file is needed.
     NotAFile {
+        #[serde(with = "crate::path_text")]
         path: PathBuf,
         kind: FileKind,
     },
     TooLarge {
+        #[serde(with = "crate::path_text")]
         path: PathBuf,
         bytes: u64,
         limit: u64,
     },
     /// Not UTF-8, from this byte on; `len` bytes are wrong (0: the text ends in the middle of a character).
     NotText {
+        #[serde(with = "crate::path_text")]
         path: PathBuf,
         at: u64,
         len: u64,
     },
     /// Not an image that we can decode, or of another kind than its name says.
     BadImage {
+        #[serde(with = "crate::path_text")]
         path: PathBuf,
         detected: Option<String>,
     },

@@ -51,7 +51,7 @@ impl SandboxMode {
 pub struct SandboxPolicy {
     pub mode: SandboxMode,
     /// Writable beside the workspace (`writable_roots`, `--add-dir`).
-    #[serde(default)]
+    #[serde(default, with = "crate::path_text::list")]
     pub writable_roots: Vec<PathBuf>,
     #[serde(default)]
     pub network: bool,
@@ -117,6 +117,7 @@ pub struct Settings {
     pub model: String,
     pub wire: WireId,
     pub harness: String,
+    #[serde(with = "crate::path_text")]
     pub cwd: PathBuf,
     pub sandbox: SandboxPolicy,
     pub approval: ApprovalPolicy,

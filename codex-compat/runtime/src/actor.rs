@@ -6,7 +6,9 @@ use crate::{Brief, setup, thread::Thread, views};
 
 impl Thread {
     pub fn brief(&self) -> Brief {
-        Brief { thread: self.id.clone(), settings: self.settings.clone(), sandbox: setup::sandbox_line(&self.settings) }
+        let settings = self.settings.clone();
+        let effort = settings.effort.clone().or_else(|| self.link.model.effort.clone());
+        Brief { thread: self.id.clone(), sandbox: setup::sandbox_line(&settings), settings, effort }
     }
 
     /// Lives until the clients are done with it: `Op::Shutdown`, or all senders gone. Background work ends with it.

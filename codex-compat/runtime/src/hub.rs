@@ -107,7 +107,12 @@ impl Hub {
                     continue;
                 }
                 BlockKind::Reasoning(text) if !text.is_empty() => ViewKind::Reasoning { text: text.clone() },
-                BlockKind::Server { name, show } if name == "web_search" => web_search(show),
+                BlockKind::Server { name, show } if name == "web_search" => {
+                    let (key, kind) = (self.key(), web_search(show));
+                    self.emit(Event::ItemStarted(View { key, kind: kind.clone() }));
+                    self.emit(Event::ItemCompleted(View { key, kind }));
+                    continue;
+                }
                 _ => continue,
             };
             self.emit(Event::ItemCompleted(View { key: self.key(), kind }));

@@ -3,11 +3,11 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     net::{SocketAddr, TcpStream},
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
-use config::{Config, Loaded};
+use config::{Config, Loaded, schema::WebSearchMode};
 use protocol::{ModelInfo, Settings, WireId};
 use providers::{Provider, ProviderConfig, Registry, Sources};
 
@@ -181,7 +181,12 @@ pub(crate) fn settings(start: &Start, target: &Target) -> Result<Settings, Start
 /// Switches by their config names; what is not here is at its default.
 fn features(config: &Config) -> BTreeMap<String, bool> {
     let mut features: BTreeMap<String, bool> = config.features.iter().map(|(name, on)| (name.clone(), on.0)).collect();
+    let search = config.web_search;
+    // The older key switches it off or on.
+    let tool = config.tools.web_search.as_ref().is_none_or(|tool| tool.enabled());
     let named = [
+        ("web_search", search != Some(WebSearchMode::Disabled) && tool),
+        ("web_search.live", search == Some(WebSearchMode::Live)),
         ("tools.update_plan", config.tools.update_plan.enabled.unwrap_or(false)),
         ("allow_login_shell", config.allow_login_shell.0),
         ("include_permissions_instructions", config.include_permissions_instructions.0),
@@ -237,6 +242,19 @@ pub(crate) fn environment(
         env.extend(more);
     }
     env
+}
+
+/// Where the sandbox keeps its locks: our home, or where that cannot be written (a container with a read-only home) a folder
+/// that commands do not see.
+pub(crate) fn sandbox_state(home: &config::Home) -> PathBuf {
+    use rustix::fs::{Access, access};
+    let usable = |dir: &Path| std::fs::create_dir_all(dir).is_ok() && access(dir, Access::WRITE_OK).is_ok();
+    if home.ensure().is_ok() && usable(&home.dir) {
+        return home.dir.clone();
+    }
+    let shared = PathBuf::from(format!("/dev/shm/interpreter-{}", rustix::process::getuid().as_raw()));
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(|dir| PathBuf::from(dir).join("interpreter"));
+    runtime.into_iter().chain([shared]).find(|dir| usable(dir)).unwrap_or_else(|| home.dir.clone())
 }
 
 /// The line that names the sandbox in the head of a run.

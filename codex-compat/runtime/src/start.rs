@@ -103,12 +103,15 @@ pub struct Brief {
     pub settings: Settings,
     /// Sandbox and writable places on one line.
     pub sandbox: String,
+    /// What is asked for: of the config, else of the model.
+    pub effort: Option<String>,
 }
 
 /// Makes the thread ready; nothing is sent yet.
 pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result<Thread, StartError> {
     let store = Store::new(&start.loaded.home.dir);
     let opened = earlier(&start, &store)?;
+    let missed = opened.is_none() && start.begin != Begin::New;
     let recorded = opened.as_ref().and_then(|(_, past)| past.settings.clone());
     let target = setup::target(&start, recorded.as_ref())?;
     let settings = setup::settings(&start, &target)?;
@@ -118,8 +121,11 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
         None if start.ephemeral => (store.ephemeral(), None),
         None => (store.create(meta(&start, &settings.provider))?, None),
     };
-    let (mut warnings, asides) = warnings(&start, &target, recorded.as_ref());
+    let (mut warnings, mut asides) = warnings(&start, &target, recorded.as_ref());
 
+    if missed {
+        asides.push("no earlier session was found: this is a new one".into());
+    }
     let docs = config::discover(&start.loaded.home, &start.loaded.config, &start.loaded.project);
     warnings.extend(docs.warnings.iter().map(ToString::to_string));
     let docs = docs.docs.into_iter().map(|doc| Doc {
@@ -133,7 +139,7 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
     let folder = session.folder().unwrap_or_else(|| std::env::temp_dir().join(format!("interpreter-{id}")));
     let env =
         setup::environment(&start.loaded, settings.sandbox.network, id.as_str(), &start.version, &target.provider);
-    let scope = tools::Scope::new(&settings, env, folder, &start.loaded.home.dir)
+    let scope = tools::Scope::new(&settings, env, folder, &setup::sandbox_state(&start.loaded.home))
         .map_err(|error| StartError::new(format!("Error: {error}")))?;
     let link = Link::new(target.provider, target.model, &start.originator, &start.version, &id);
 
@@ -223,6 +229,14 @@ fn warnings(start: &Start, target: &setup::Target, recorded: Option<&Settings>) 
     let (aside, shown): (Vec<_>, Vec<_>) =
         start.loaded.warnings.iter().partition(|w| w.kind == config::WarningKind::UntrustedProject);
     let asides = aside.iter().map(ToString::to_string).collect();
+    let mut asides: Vec<String> = asides;
+    let config = &start.loaded.config;
+    if config.mcp_servers.values().any(|server| *server.enabled) {
+        asides.push("mcp_servers are configured, and this version starts none".into());
+    }
+    if config::schema::HOOK_EVENTS.iter().any(|event| !config.hooks.groups(event).is_empty()) {
+        asides.push("hooks are configured, and this version runs none".into());
+    }
     let mut warnings: Vec<String> = shown.iter().map(ToString::to_string).collect();
     if !target.model.known {
         warnings.push(format!(

@@ -7,7 +7,8 @@ use crate::{Error, Launch, Session, Spec, Status, Stdin, Stream, network_off_env
 /// number). A command that could not be run is an error with an exit code of its own. Without network the environment says so.
 /// For programs with one thread: other threads could get the signals instead.
 pub fn run_foreground(spec: &Spec, argv: Vec<OsString>) -> Result<i32, Error> {
-    let mut env: Vec<_> = std::env::vars_os().collect();
+    let mut env: Vec<_> = std::env::vars_os().filter(|(name, _)| name != "AI_AGENT").collect();
+    env.push(("AI_AGENT".into(), "interpreter".into()));
     if !spec.network {
         let additions = network_off_env(&env);
         env.retain(|(name, _)| !additions.iter().any(|(added, _)| added == name));

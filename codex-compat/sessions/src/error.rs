@@ -12,7 +12,7 @@ pub enum Error {
         holder(*.pid)
     )]
     InUse { id: ThreadId, pid: Option<u32> },
-    #[error("cannot write {}: {source}; what was said before is kept, `interpreter resume` goes on from there", .path.display())]
+    #[error("cannot write {}: {source}; what was kept before stays, and `interpreter exec resume` goes on from there", .path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("cannot read {}: {source}", .path.display())]
     Read { path: PathBuf, source: io::Error },
@@ -26,7 +26,7 @@ pub enum Error {
     BlobName(String),
     #[error("session {id} is what {fork} was forked from; delete that one first, or archive this one")]
     HasForks { id: ThreadId, fork: ThreadId },
-    #[error("session {0} is archived; bring it back with `interpreter unarchive {0}`")]
+    #[error("session {0} is archived (in archived_sessions of our home)")]
     Archived(ThreadId),
     #[error("session {0} is not archived")]
     NotArchived(ThreadId),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Meta {
+    #[serde(with = "protocol::path_text")]
     pub cwd: PathBuf,
     /// `codex_exec`, or what an SDK says in its place.
     pub originator: String,

@@ -294,6 +294,15 @@ pub enum WebSearchTool {
     Settings(BTreeMap<String, Any>),
 }
 
+impl WebSearchTool {
+    pub fn enabled(&self) -> bool {
+        match self {
+            WebSearchTool::Enabled(on) => *on,
+            WebSearchTool::Settings(_) => true,
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for WebSearchTool {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;

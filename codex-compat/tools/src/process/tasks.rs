@@ -140,7 +140,7 @@ impl Tasks {
         let fed = !bytes.is_empty();
         if fed {
             if !process.tty && bytes != [3] && process.state().end.is_none() {
-                let text = "standard input is closed: the command was started without a terminal";
+                let text = "stdin is closed for this session; rerun exec_command with tty=true to keep stdin open";
                 return Outcome::Failed(Failure::Other(text.into()));
             }
             process.state().last_output = None;

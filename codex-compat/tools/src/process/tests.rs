@@ -416,7 +416,7 @@ fn without_a_terminal_there_is_no_input_but_an_interrupt() {
         let task = task.unwrap();
         let outcome = g.act(World::Task(TaskOp::Output { task, wait: 15_000 })).await;
         assert_eq!(text(&outcome), "ready\n");
-        let closed = "standard input is closed: the command was started without a terminal";
+        let closed = "stdin is closed for this session; rerun exec_command with tty=true to keep stdin open";
         assert_eq!(
             g.act(World::Stdin { task, bytes: b"x".to_vec(), wait: 10 }).await,
             Outcome::Failed(Failure::Other(closed.into()))
