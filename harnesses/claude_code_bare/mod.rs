@@ -74,7 +74,7 @@ impl Harness for ClaudeCodeBare {
         }
         let again = |drop_reply: bool, text: &str| Reading::Again {
             drop_reply,
-            say: vec![Entry::User(Content::Parts(vec![Part::Text(prompt::reminder(text))]))],
+            say: vec![Entry::User(Content::Plain(prompt::reminder(text)))],
             keep: true,
             tune: None,
         };

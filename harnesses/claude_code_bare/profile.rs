@@ -76,7 +76,7 @@ pub(super) fn tune(cx: &Context) -> Tune {
         temperature: unwanted.then_some(1.0),
         reasoning,
         schema: cx.settings.output_schema.clone().map(|schema| ("answer".to_owned(), schema)),
-        marks: Marks { instructions: vec![0, 1], tools: false, last: true, unmarked_plain: true },
+        marks: Marks { instructions: vec![0, 1], last: true, ..Marks::default() },
         ..Tune::default()
     };
     if own {

@@ -126,9 +126,14 @@ impl Telling<'_> {
     }
 
     fn close_user(&mut self) {
-        if !self.user.is_empty() {
-            self.entries.push(Entry::User(Content::Parts(std::mem::take(&mut self.user))));
-        }
+        let mut parts = std::mem::take(&mut self.user);
+        let content = match parts.as_mut_slice() {
+            [] => return,
+            // A lone text goes as a plain string, once it is not the newest entry and has no cache mark any more.
+            [Part::Text(text)] => Content::Plain(std::mem::take(text)),
+            _ => Content::Parts(parts),
+        };
+        self.entries.push(Entry::User(content));
     }
 
     fn close_reply(&mut self) {

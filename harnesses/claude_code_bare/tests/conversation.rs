@@ -12,7 +12,7 @@ fn the_first_request() {
         Doc { path: "/w/AGENTS.md".into(), project: true, text: "Run the tests.\n".into() },
     ];
     s.skills =
-        vec![SkillInfo { name: "pdf".into(), description: "Make PDFs".into(), file: "/h/skills/pdf/SKILL.md".into() }];
+        vec![SkillInfo { name: "pdf".into(), description: "Make PDFs".into(), file: "/h/skills/pdf/SKILL.md".into(), scope: "user".into() }];
     s.settings.sandbox = SandboxPolicy::new(SandboxMode::WorkspaceWrite);
     s.push(user("Fix it."));
     insta::assert_json_snapshot!(
@@ -29,7 +29,7 @@ fn the_first_request() {
 fn without_anything_to_add_the_first_message_is_the_prompt() {
     let mut s = Stage::new(&[]);
     s.push(user("Fix it."));
-    assert_eq!(ClaudeCodeBare.say(&s.cx(), &s.items), [Entry::User(Content::Parts(vec![Part::text("Fix it.")]))]);
+    assert_eq!(ClaudeCodeBare.say(&s.cx(), &s.items), [Entry::User(Content::Plain("Fix it.".into()))]);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn another_dialects_past_is_told_again() {
     assert_eq!(
         ClaudeCodeBare.say(&s.cx(), &s.items),
         [
-            Entry::User(Content::Parts(vec![Part::text("Look.")])),
+            Entry::User(Content::Plain("Look.".into())),
             Entry::Assistant(vec![
                 Block::call(call("1", "Bash", r#"{"command":"ls"}"#)),
                 Block::text("[Called the tool update_plan with: {\"cmd\":\"ls\"}]"),
