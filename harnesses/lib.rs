@@ -4,12 +4,32 @@
 //! what is to be said it returns as Entries, which are frozen and stored. One folder per harness; this file holds the trait
 //! and the registry.
 mod args;
+#[cfg(feature = "wip_claude_code")]
+mod claude_code;
 mod claude_code_bare;
+#[cfg(feature = "wip_zcode")]
+mod deepseek_tui;
 mod in_text;
+#[cfg(feature = "wip_swe_agent")]
+mod kimi_cli;
+#[cfg(feature = "wip_kimi_code")]
+mod kimi_code;
 mod mini_swe_agent;
+#[cfg(feature = "wip_zcode")]
+mod minimal;
 mod names;
 mod native;
+#[cfg(feature = "wip_opencode")]
+mod opencode;
+#[cfg(feature = "wip_opencode")]
+mod pi;
+#[cfg(feature = "wip_qwen_code")]
+mod qwen_code;
 mod registry;
+#[cfg(feature = "wip_swe_agent")]
+mod swe_agent;
+#[cfg(feature = "wip_zcode")]
+mod zcode;
 
 use std::collections::BTreeMap;
 
@@ -66,6 +86,8 @@ pub struct SkillInfo {
     pub description: String,
     /// Absolute path of its SKILL.md.
     pub file: String,
+    /// Where it comes from: `project`, `user`, `bundled`.
+    pub scope: String,
 }
 
 /// Texts that stand in for ours: learned from the user's own installation of the original, or written by the user.

@@ -3,11 +3,43 @@ use protocol::WireId;
 
 use crate::{Harness, claude_code_bare::ClaudeCodeBare, mini_swe_agent::MiniSweAgent, native::Native};
 
-static ALL: [&dyn Harness; 3] = [&Native, &ClaudeCodeBare, &MiniSweAgent];
+static ALL: &[&dyn Harness] = &[
+    &Native,
+    #[cfg(feature = "wip_claude_code")]
+    &crate::claude_code::CLASSIC,
+    #[cfg(feature = "wip_claude_code")]
+    &crate::claude_code::V1_0,
+    #[cfg(feature = "wip_claude_code")]
+    &crate::claude_code::V2_0,
+    #[cfg(feature = "wip_claude_code")]
+    &crate::claude_code::V2_1,
+    #[cfg(feature = "wip_claude_code")]
+    &crate::claude_code::CURRENT,
+    &ClaudeCodeBare,
+    #[cfg(feature = "wip_kimi_code")]
+    &crate::kimi_code::KimiCode,
+    #[cfg(feature = "wip_swe_agent")]
+    &crate::kimi_cli::KimiCli,
+    #[cfg(feature = "wip_qwen_code")]
+    &crate::qwen_code::QwenCode,
+    #[cfg(feature = "wip_zcode")]
+    &crate::deepseek_tui::DeepseekTui,
+    #[cfg(feature = "wip_swe_agent")]
+    &crate::swe_agent::SweAgent,
+    &MiniSweAgent,
+    #[cfg(feature = "wip_zcode")]
+    &crate::zcode::Zcode,
+    #[cfg(feature = "wip_opencode")]
+    &crate::opencode::Opencode,
+    #[cfg(feature = "wip_opencode")]
+    &crate::pi::Pi,
+    #[cfg(feature = "wip_zcode")]
+    &crate::minimal::Minimal,
+];
 
 /// Every harness, in the order in which they are listed to users.
 pub fn all() -> &'static [&'static dyn Harness] {
-    &ALL
+    ALL
 }
 
 /// By id; the empty string is `native`.

@@ -217,14 +217,14 @@ fn skills(cx: &Context) -> Option<String> {
     ))
 }
 
-/// The AGENTS.md part.
+/// The AGENTS.md part. The user's own text is trimmed, the project's stands as it is.
 fn docs(cx: &Context) -> Option<String> {
     let text = |project: bool| {
         let texts: Vec<&str> =
             cx.docs.iter().filter(|doc| doc.project == project).map(|doc| doc.text.as_str()).collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     };
-    let (global, project) = (text(false), text(true));
+    let (global, project) = (text(false).map(|text| text.trim().to_owned()), text(true));
     let header = match project {
         Some(_) => format!("# AGENTS.md instructions for {}", cx.settings.cwd.display()),
         None => "# AGENTS.md instructions".to_owned(),

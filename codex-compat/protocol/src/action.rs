@@ -39,9 +39,11 @@ pub enum World {
     Grep(Search),
     /// All or none. Covers write, edit, patch, delete, move, undo: matching is done by the pure caller.
     Change(Vec<Change>),
+    /// A page. HTML becomes markdown if asked for; other text comes as it is.
     Fetch {
         url: String,
         max_bytes: u64,
+        markdown: bool,
     },
     /// Keeps a long text in the session's folder; the Outcome names the path, which the model may read.
     Save {
@@ -81,10 +83,14 @@ pub enum Session {
         tool: String,
         args: Raw,
     },
+    /// A sub-agent with a task of its own. `background`: go on, its report comes as a notice. `resume`: an earlier one goes on.
     Spawn {
         kind: String,
+        description: String,
         prompt: String,
+        model: Option<String>,
         background: bool,
+        resume: Option<String>,
     },
     Agent {
         id: String,

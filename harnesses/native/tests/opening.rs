@@ -69,6 +69,7 @@ fn first_request() {
         name: name.into(),
         description: format!("does {name}"),
         file: file.into(),
+        scope: "user".into(),
     };
     stage.skills = vec![skill("foo", "/w/.agents/skills/foo/SKILL.md"), skill("bar", "/h/skills/bar/SKILL.md")];
     let mut settings = settings();
