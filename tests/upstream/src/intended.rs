@@ -176,6 +176,11 @@ pub(crate) const ALL: &[Intended] = &[
         why: "a hint says what to do, and what the turn cost is shown for failed turns too",
     },
     Intended {
+        cases: &["human-patch"],
+        sections: &["stderr"],
+        why: "lines of Git object ids, which no repository holds, are left out of diffs",
+    },
+    Intended {
         cases: &["human-colours"],
         sections: &["stderr"],
         why: "output of commands is dimmed, so that the words of the model stand out",

@@ -123,6 +123,10 @@ pub(crate) fn cases() -> Vec<Case> {
             .setting("AGENTS.md", "AGENTS-MARK of the user\n")
             .file("AGENTS.md", agents("project"))
             .look(Said("AGENTS-MARK")),
+        turn("agents-in-blank-lines", hello())
+            .setting("AGENTS.md", "\n\n  AGENTS-MARK of the user  \n\n")
+            .file("AGENTS.md", "\n\n  AGENTS-MARK of the project  \n\n")
+            .look(Said("AGENTS-MARK")),
         turn("agents-untrusted", hello()).untrusted().file("AGENTS.md", agents("one")).look(Said("AGENTS-MARK")),
         turn("agents-cut", hello())
             .config("project_doc_max_bytes = 20")
@@ -141,6 +145,10 @@ pub(crate) fn cases() -> Vec<Case> {
             .file("base.md", "BASE-MARK You are a duck.\n")
             .look(Said("BASE-MARK")),
         turn("instructions-legacy-key", hello()).config("instructions = \"OLD-MARK\"").look(Said("OLD-MARK")),
+        turn("instructions-legacy-key-and-file", hello())
+            .config("instructions = \"OLD-MARK\"\nmodel_instructions_file = \"<<work>>/base.md\"")
+            .file("base.md", "BASE-MARK You are a duck.\n")
+            .look(Said("-MARK")),
         turn("environment-context", hello()).look(Said("<environment_context>")),
         case("environment-context-read-only")
             .argv(&["exec", "--json", "-s", "read-only", "do it"], hello())
