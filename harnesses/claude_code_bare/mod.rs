@@ -22,8 +22,8 @@ mod tools;
 mod tests;
 
 use protocol::{
-    Action, Answer, Body, Call, CallForm, Content, Done, Entry, Expect, Item, Millis, New, Opening, Outcome, Part,
-    Reply, Stop, Tune, Want, World,
+    Action, Answer, Body, Call, CallForm, Content, Done, Entry, Expect, Item, Millis, New, Opening, Outcome, Reply,
+    Stop, Tune, Want, World,
 };
 use serde_json::json;
 

@@ -11,8 +11,12 @@ fn the_first_request() {
         Doc { path: "/h/AGENTS.md".into(), project: false, text: "Use tabs.\n".into() },
         Doc { path: "/w/AGENTS.md".into(), project: true, text: "Run the tests.\n".into() },
     ];
-    s.skills =
-        vec![SkillInfo { name: "pdf".into(), description: "Make PDFs".into(), file: "/h/skills/pdf/SKILL.md".into(), scope: "user".into() }];
+    s.skills = vec![SkillInfo {
+        name: "pdf".into(),
+        description: "Make PDFs".into(),
+        file: "/h/skills/pdf/SKILL.md".into(),
+        scope: "user".into(),
+    }];
     s.settings.sandbox = SandboxPolicy::new(SandboxMode::WorkspaceWrite);
     s.push(user("Fix it."));
     insta::assert_json_snapshot!(
