@@ -168,7 +168,10 @@ pub(crate) fn settings(start: &Start, target: &Target) -> Result<Settings, Start
         effort: config.model_reasoning_effort.clone(),
         summary: config.model_reasoning_summary.map(|s| s.as_str().to_owned()),
         verbosity: config.model_verbosity.map(|v| v.as_str().to_owned()),
-        instructions: read(&config.model_instructions_file, "model_instructions_file")?,
+        // Both replace the base prompt, the file before the older key (seen in Codex 0.171.0).
+        instructions: read(&config.model_instructions_file, "model_instructions_file")?
+            .or_else(|| config.instructions.clone())
+            .map(|text| text.trim().to_owned()),
         developer_instructions: config.developer_instructions.clone(),
         compact_prompt: config.compact_prompt.clone().or(compact),
         output_schema: start.output_schema.clone(),
@@ -284,20 +287,20 @@ pub(crate) fn git_meta(root: &Path) -> Option<sessions::Git> {
     let folder = if dot_git.is_dir() {
         dot_git
     } else {
-        let text = std::fs::read_to_string(&dot_git).ok()?;
+        let text = regular(&dot_git)?;
         root.join(text.strip_prefix("gitdir:")?.trim())
     };
-    let common = match std::fs::read_to_string(folder.join("commondir")) {
-        Ok(text) => folder.join(text.trim()),
-        Err(_) => folder.clone(),
+    let common = match regular(&folder.join("commondir")) {
+        Some(text) => folder.join(text.trim()),
+        None => folder.clone(),
     };
-    let head = std::fs::read_to_string(folder.join("HEAD")).ok()?;
+    let head = regular(&folder.join("HEAD"))?;
     let Some(name) = head.trim().strip_prefix("ref: ") else {
         return Some(sessions::Git { commit_hash: Some(head.trim().to_owned()), ..Default::default() });
     };
-    let loose = [&folder, &common].into_iter().find_map(|dir| std::fs::read_to_string(dir.join(name)).ok());
+    let loose = [&folder, &common].into_iter().find_map(|dir| regular(&dir.join(name)));
     let packed = || {
-        let packed = std::fs::read_to_string(common.join("packed-refs")).ok()?;
+        let packed = regular(&common.join("packed-refs"))?;
         packed.lines().find_map(|line| line.strip_suffix(name)).map(|hash| hash.trim().to_owned())
     };
     Some(sessions::Git {
@@ -305,4 +308,41 @@ pub(crate) fn git_meta(root: &Path) -> Option<sessions::Git> {
         branch: name.strip_prefix("refs/heads/").map(str::to_owned),
         repository_url: None,
     })
+}
+
+/// Text of a regular file. The files of a repository are anyone's: a FIFO among them would be waited for without end.
+fn regular(path: &Path) -> Option<String> {
+    std::fs::metadata(path).ok()?.is_file().then(|| std::fs::read_to_string(path).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    /// `odd` becomes a FIFO in a repository; what is known of it then.
+    fn with_fifo(odd: &str) -> Option<(Option<String>, Option<String>)> {
+        let root = tempfile::tempdir().expect("a folder");
+        let git = root.path().join(".git");
+        if odd != ".git" {
+            std::fs::create_dir_all(git.join("refs/heads")).expect("folders");
+            std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n").expect("HEAD");
+            std::fs::write(git.join("refs/heads/main"), "c0ffee\n").expect("a branch");
+            let _ = std::fs::remove_file(root.path().join(odd));
+        }
+        mknodat(CWD, root.path().join(odd), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
+        git_meta(root.path()).map(|git| (git.commit_hash, git.branch))
+    }
+
+    #[test]
+    fn a_repository_with_fifos_does_not_hold_the_start_up() {
+        let main = || Some("main".to_owned());
+        assert_eq!(with_fifo(".git/unrelated"), Some((Some("c0ffee".to_owned()), main())));
+        assert_eq!(with_fifo(".git/refs/heads/main"), Some((None, main())));
+        assert_eq!(with_fifo(".git/packed-refs"), Some((Some("c0ffee".to_owned()), main())));
+        assert_eq!(with_fifo(".git/HEAD"), None);
+        assert_eq!(with_fifo(".git"), None);
+    }
 }

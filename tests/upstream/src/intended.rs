@@ -151,7 +151,12 @@ pub(crate) const ALL: &[Intended] = &[
         why: "a folder that the user trusts needs no Git repository",
     },
     Intended {
-        cases: &["instructions-of-the-developer", "instructions-file", "instructions-legacy-key-and-file"],
+        cases: &[
+            "instructions-of-the-developer",
+            "instructions-file",
+            "instructions-legacy-key",
+            "instructions-legacy-key-and-file",
+        ],
         sections: &["said"],
         why: "servers of other makers know the role `system`; `developer` is for those that have it",
     },

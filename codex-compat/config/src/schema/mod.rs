@@ -49,7 +49,7 @@ pub struct Config {
     /// Replaces the base prompt; a missing file is fatal.
     pub model_instructions_file: Option<ConfigPath>,
     pub model_catalog_json: Option<ConfigPath>,
-    /// Accepted without effect, as in Codex.
+    /// Replaces the base prompt; `model_instructions_file` wins over it.
     pub instructions: Option<String>,
     pub developer_instructions: Option<String>,
     pub compact_prompt: Option<String>,
