@@ -21,6 +21,8 @@ const BYTES_PER_TOKEN: u64 = 12;
 /// Tokens of the model's window that a conversation leaves free for a summary and its request.
 const KEPT_FREE: u64 = 33_000;
 const DOCUMENT: u64 = 32 << 20;
+/// Bytes of an image; a larger one is made a smaller JPEG. Servers refuse what has more than some megabytes, and the conversation with it.
+const IMAGE: u64 = 500 << 10;
 /// Pixels of an image's longer side.
 const SIDE: u32 = 2_000;
 const PAGES: u64 = 20;
@@ -74,7 +76,7 @@ pub(super) fn next(cx: &Context, read: &Read, did: &[Done]) -> Next {
     let Some(first) = did.first() else {
         let what = match kind {
             Kind::Text | Kind::Notebook => ReadAs::Text { max_bytes: READABLE },
-            Kind::Image => ReadAs::Image { max_side: Some(SIDE) },
+            Kind::Image => ReadAs::Image { max_side: Some(SIDE), max_bytes: Some(IMAGE) },
             Kind::Document => ReadAs::Document { max_bytes: DOCUMENT },
         };
         return Next::Do(vec![Action::World(World::Read { path, what })]);

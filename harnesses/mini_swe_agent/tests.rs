@@ -161,7 +161,12 @@ fn the_first_request() {
 fn instructions_skills_and_permissions_are_sections_of_the_task() {
     let mut s = Stage::new(false);
     s.docs = vec![Doc { path: "/w/AGENTS.md".into(), project: true, text: "Run the tests.\n".into() }];
-    s.skills = vec![SkillInfo { name: "pdf".into(), description: "Make PDFs".into(), file: "/h/SKILL.md".into(), scope: "user".into() }];
+    s.skills = vec![SkillInfo {
+        name: "pdf".into(),
+        description: "Make PDFs".into(),
+        file: "/h/SKILL.md".into(),
+        scope: "user".into(),
+    }];
     s.settings.sandbox = SandboxPolicy::new(SandboxMode::WorkspaceWrite);
     s.push(user("Fix it."));
     let [Entry::User(Content::Plain(text))] = &s.say(0)[..] else { panic!() };

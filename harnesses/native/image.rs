@@ -26,7 +26,7 @@ pub(super) fn view_image(cx: &Context, call: &Call, did: &[Done]) -> Next {
     let path = absolute(&cx.settings.cwd, &args.path);
     let shown = path.display();
     let Some(done) = did.last() else {
-        let what = ReadAs::Image { max_side: Some(MAX_SIDE) };
+        let what = ReadAs::Image { max_side: Some(MAX_SIDE), max_bytes: None };
         return Next::Do(vec![Action::World(World::Read { path, what })]);
     };
     match &done.outcome {

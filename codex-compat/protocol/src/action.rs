@@ -196,8 +196,13 @@ pub enum TaskOp {
 pub enum ReadAs {
     /// The whole file as text, up to `max_bytes` (beyond it: `Failure::TooLarge`). Ranges of lines are the dialect's.
     Text { max_bytes: u64 },
-    /// An image, scaled down to fit `max_side` pixels where given. None keeps the original bytes.
-    Image { max_side: Option<u32> },
+    /// An image, scaled down to fit `max_side` pixels where given; one of more than `max_bytes` is made a JPEG that fits.
+    /// None keeps the original bytes.
+    Image {
+        max_side: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_bytes: Option<u64>,
+    },
     /// A document (PDF) as bytes.
     Document { max_bytes: u64 },
     /// Presence, kind and stamp only.

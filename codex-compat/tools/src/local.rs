@@ -85,7 +85,7 @@ const MAX_STAMPED: u64 = 256 << 20;
 fn read(path: &Path, what: ReadAs) -> Result<Outcome, Failure> {
     match what {
         ReadAs::Text { max_bytes } => read::read_text(path, max_bytes),
-        ReadAs::Image { max_side } => media::read(path, max_side),
+        ReadAs::Image { max_side, max_bytes } => media::read(path, max_side, max_bytes),
         ReadAs::Document { max_bytes } => read::read_document(path, max_bytes),
         ReadAs::Stat => read::stat(path),
     }

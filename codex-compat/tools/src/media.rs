@@ -4,7 +4,9 @@
 //! history makes providers refuse every request after it.
 use std::io::Cursor;
 
-use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, imageops::FilterType};
+use image::{
+    DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, codecs::jpeg::JpegEncoder, imageops::FilterType,
+};
 use protocol::{Blob, Failure, Outcome};
 
 use crate::files::{read, stamp};
@@ -68,6 +70,26 @@ pub fn picture(bytes: Vec<u8>, fit: Fit) -> Result<Picture, BadImage> {
     let mut out = Cursor::new(Vec::new());
     small.write_to(&mut out, format).map_err(|_| broken())?;
     Ok(Picture { mime: self::mime(format), bytes: out.into_inner(), original, shown })
+}
+
+/// The same as a JPEG of at most `max` bytes: of lower quality first, then smaller. None: it cannot be written.
+fn lighter(picture: &Picture, max: u64) -> Option<Picture> {
+    let mut image = image::load_from_memory(&picture.bytes).ok()?.into_rgb8();
+    loop {
+        for quality in [80, 60, 40, 20] {
+            let mut bytes = Vec::new();
+            JpegEncoder::new_with_quality(&mut bytes, quality).encode_image(&image).ok()?;
+            if bytes.len() as u64 <= max {
+                let shown = (image.width(), image.height());
+                return Some(Picture { mime: "image/jpeg", bytes, original: picture.original, shown });
+            }
+        }
+        let (width, height) = (image.width() * 3 / 4, image.height() * 3 / 4);
+        if width == 0 || height == 0 {
+            return None;
+        }
+        image = image::imageops::resize(&image, width, height, FilterType::Triangle);
+    }
 }
 
 fn mime(format: ImageFormat) -> &'static str {
@@ -153,13 +175,21 @@ pub fn read_image(path: &std::path::Path, name: &str) -> Result<Blob, String> {
     Ok(Blob::new(stamp::hash(&picture.bytes), picture.mime, picture.bytes))
 }
 
-pub(crate) fn read(path: &std::path::Path, max_side: Option<u32>) -> Result<Outcome, Failure> {
+pub(crate) fn read(path: &std::path::Path, max_side: Option<u32>, max_bytes: Option<u64>) -> Result<Outcome, Failure> {
     let (bytes, meta) = read::bytes(path, MAX_FILE)?;
     let stamp = stamp::of(&meta, &bytes);
     let fit = max_side.map_or(Fit::Any, Fit::Side);
-    let picture =
+    let mut picture =
         picture(bytes, fit).map_err(|bad| Failure::BadImage { path: path.to_owned(), detected: bad.detected })?;
-    let id = if picture.shown == picture.original { stamp.hash.clone() } else { stamp::hash(&picture.bytes) };
+    let heavy = max_bytes.filter(|max| picture.bytes.len() as u64 > *max);
+    if let Some(lighter) = heavy.and_then(|max| lighter(&picture, max)) {
+        picture = lighter;
+    }
+    let id = if picture.shown == picture.original && heavy.is_none() {
+        stamp.hash.clone()
+    } else {
+        stamp::hash(&picture.bytes)
+    };
     Ok(Outcome::Media {
         blob: Blob::new(id, picture.mime, picture.bytes),
         original: Some(picture.original),
@@ -207,6 +237,28 @@ mod tests {
             assert_eq!((small.original, small.shown), ((40, 20), (10, 5)));
             assert_eq!(picture(small.bytes, Fit::Any).unwrap().shown, (10, 5));
         }
+    }
+
+    #[test]
+    fn a_heavy_image_is_made_lighter() {
+        let noise = image::RgbImage::from_fn(300, 200, |x, y| {
+            let mix = x.wrapping_mul(2_654_435_761).wrapping_mul(y.wrapping_mul(40_503) ^ 0x9E37);
+            image::Rgb([mix as u8, (mix >> 8) as u8, (mix >> 16) as u8])
+        });
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("noise.png");
+        noise.save(&path).unwrap();
+        let read = |max_bytes| match read(&path, Some(250), max_bytes) {
+            Ok(Outcome::Media { blob, original, shown, .. }) => (blob.mime, blob.len, original, shown),
+            other => panic!("{other:?}"),
+        };
+        let (mime, whole, ..) = read(None);
+        assert_eq!((mime.as_str(), whole > 50_000), ("image/png", true));
+        assert_eq!(read(Some(whole)), ("image/png".into(), whole, Some((300, 200)), Some((250, 167))));
+        let (mime, len, original, shown) = read(Some(20_000));
+        assert_eq!((mime.as_str(), len <= 20_000, original), ("image/jpeg", true, Some((300, 200))));
+        assert!(shown.is_some_and(|(w, h)| w <= 250 && h <= 167), "{shown:?}");
+        assert!(read(Some(2_000)).1 <= 2_000);
     }
 
     #[test]

@@ -158,7 +158,10 @@ fn calls_that_come_to_nothing() {
 fn images() {
     let stage = Stage::new();
     let view = call("view_image", json!({"path": "a.png"}));
-    let action = Action::World(World::Read { path: "/w/a.png".into(), what: ReadAs::Image { max_side: Some(2048) } });
+    let action = Action::World(World::Read {
+        path: "/w/a.png".into(),
+        what: ReadAs::Image { max_side: Some(2048), max_bytes: None },
+    });
     assert_eq!(stage.next(&view, &[]), Next::Do(vec![action.clone()]));
     let blob = Blob::new("b", "image/png", [1u8]);
     let stamp = Stamp { len: 1, mtime_ns: 0, hash: String::new() };
