@@ -1,6 +1,6 @@
 //! Where the prompt comes from: the argument, standard input, or both.
 use std::{
-    io::{self, IsTerminal, Read},
+    io::{self, IsTerminal, Read, Write as _},
     time::Duration,
 };
 
@@ -29,7 +29,8 @@ pub(crate) fn prompt(argument: Option<&str>) -> Result<Prompt, String> {
         None => whole(&mut stdin.lock(), vec![WHOLE]),
         Some(text) if stdin.is_terminal() => Ok(Prompt { text: text.to_owned(), notes: Vec::new() }),
         Some(text) => {
-            eprintln!("{EXTRA}");
+            // On a full disk the line is lost, not the run.
+            let _ = writeln!(io::stderr(), "{EXTRA}");
             if !has_data_within(PATIENCE) {
                 return Ok(Prompt { text: text.to_owned(), notes: vec![OPEN] });
             }

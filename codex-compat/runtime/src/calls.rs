@@ -15,8 +15,9 @@ use crate::{
     views,
 };
 
-/// A call's program ends by itself after a few Actions; one that does not is stopped here.
-const MAX_ACTIONS: usize = 64;
+/// A call's program ends by itself after a few rounds of Actions; one that does not is stopped here. A round may hold an Action
+/// for each of hundreds of files.
+const MAX_ROUNDS: usize = 64;
 /// Output of commands kept with an item; the answer made of it is kept whole.
 const KEPT_OUTPUT: usize = 32 * 1024;
 
@@ -50,6 +51,7 @@ impl Thread {
     async fn run_call(&self, call: &Call) -> Result<(), TurnError> {
         let begun = Instant::now();
         let mut did: Vec<Done> = Vec::new();
+        let mut rounds = 0;
         let answer = loop {
             let stopped = self.hub.mailbox.stopped();
             if stopped || matches!(did.last(), Some(Done { outcome: Outcome::Interrupted { .. }, .. })) {
@@ -62,10 +64,13 @@ impl Thread {
                     self.hub.emit(Event::CallRejected { tool: call.name.clone(), message: note });
                     break answer;
                 }
-                Next::Do(_) if did.len() >= MAX_ACTIONS => {
-                    break Answer::failed(format!("{} did not come to an end", call.name));
+                Next::Do(_) if rounds >= MAX_ROUNDS => {
+                    let text = format!("{} did not come to an end", call.name);
+                    self.hub.emit(Event::CallRejected { tool: call.name.clone(), message: text.clone() });
+                    break Answer::failed(text);
                 }
                 Next::Do(actions) => {
+                    rounds += 1;
                     for action in actions {
                         did.push(self.act(call, action).await);
                     }

@@ -277,3 +277,16 @@ fn case_30_edit_tools_reach_as_far_as_the_shell() {
         }
     }
 }
+
+#[test]
+fn a_patch_may_have_any_number_of_files() {
+    let names: Vec<String> = (0..100).map(|n| format!("f{n:02}")).collect();
+    let files: String = names.iter().map(|name| format!("*** Add File: {name}\n+x\n")).collect();
+    let patch = call("edit", "apply_patch", &json!({"input": format!("*** Begin Patch\n{files}*** End Patch\n")}));
+    let steps = vec![say(vec![patch]).step(Chat), say(vec![text("done")]).step(Chat)];
+    let place = replay(super::place(Chat, "native", Vec::new()), "native", steps);
+    let ran = place.exec(&[]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let made: Vec<&String> = names.iter().filter(|name| place.file(name).exists()).collect();
+    assert_eq!(made, names.iter().collect::<Vec<_>>(), "{ran:?}");
+}

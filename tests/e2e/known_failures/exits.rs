@@ -176,3 +176,13 @@ fn case_53_interrupted() {
         assert!(ran.took < Duration::from_secs(5));
     }
 }
+
+#[test]
+fn stderr_on_a_full_disk_is_no_reason_to_fail() {
+    let place = place(Chat, "native", vec![say(vec![text("done")]).step(Chat)]);
+    let mut command = place.command(&["exec", "do it"]);
+    command.stderr(std::fs::File::options().write(true).open("/dev/full").expect("a full disk"));
+    let begun = Instant::now();
+    let ran = wait(command.spawn().expect("the binary starts"), begun);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"), "{ran:?}");
+}
