@@ -131,7 +131,10 @@ fn failure_answer(record: &Record, read: &Read, path: &Path, failure: &Failure, 
             path.display()
         )),
         Failure::NotAFile { .. } if path == Path::new("/dev/null") => Next::Answer(Answer::plain(reminder(EMPTY))),
-        Failure::NotAFile { kind: FileKind::Special, .. } => wrong(&device(path)),
+        Failure::NotAFile { kind: FileKind::Special, .. } => wrong(&format!(
+            "Cannot read '{}': this path names a pipe or a socket, which this tool does not read.",
+            path.display()
+        )),
         Failure::NotAFile { .. } | Failure::Io { errno: EISDIR, .. } => {
             say(format!("EISDIR: illegal operation on a directory, read '{}'", path.display()))
         }
