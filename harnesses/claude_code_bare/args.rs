@@ -3,42 +3,42 @@
 use serde_json::{Map, Value, json};
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Input {
+pub(crate) enum Input {
     Bash(Bash),
     Edit(Edit),
     Read(Read),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Bash {
-    pub(super) command: String,
+pub(crate) struct Bash {
+    pub(crate) command: String,
     /// Milliseconds, as sent: not yet bounded.
-    pub(super) timeout: Option<f64>,
-    pub(super) description: Option<String>,
-    pub(super) unsandboxed: bool,
+    pub(crate) timeout: Option<f64>,
+    pub(crate) description: Option<String>,
+    pub(crate) unsandboxed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Edit {
+pub(crate) struct Edit {
     /// As sent; answers name it so.
-    pub(super) path: String,
-    pub(super) old: String,
+    pub(crate) path: String,
+    pub(crate) old: String,
     /// Without blanks at the ends of its lines (see `tidy`).
-    pub(super) new: String,
-    pub(super) all: bool,
+    pub(crate) new: String,
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Read {
-    pub(super) path: String,
-    pub(super) offset: Option<u64>,
-    pub(super) limit: Option<u64>,
-    pub(super) pages: Option<String>,
-    pub(super) allow_large: bool,
+pub(crate) struct Read {
+    pub(crate) path: String,
+    pub(crate) offset: Option<u64>,
+    pub(crate) limit: Option<u64>,
+    pub(crate) pages: Option<String>,
+    pub(crate) allow_large: bool,
 }
 
 /// The names offered, in order.
-pub(super) const TOOLS: [&str; 3] = ["Bash", "Edit", "Read"];
+pub(crate) const TOOLS: [&str; 3] = ["Bash", "Edit", "Read"];
 
 /// Tools that the original knows beside those it offers here; it says so when one is called. (Glob and Grep have hints of their own.)
 const KNOWN: [&str; 29] = [
@@ -110,7 +110,7 @@ fn fields(tool: &str) -> &'static [Field] {
 }
 
 /// A call's arguments, or what the model is told about them.
-pub(super) fn parse(tool: &str, args: &str) -> Result<Input, String> {
+pub(crate) fn parse(tool: &str, args: &str) -> Result<Input, String> {
     if !TOOLS.contains(&tool) {
         return Err(wrap(&unknown(tool)));
     }
@@ -142,7 +142,7 @@ pub(super) fn parse(tool: &str, args: &str) -> Result<Input, String> {
 }
 
 /// The arguments as they go back to the model: defaults and conversions written in, what could not be read kept as text.
-pub(super) fn echo(tool: &str, args: &str) -> String {
+pub(crate) fn echo(tool: &str, args: &str) -> String {
     let trimmed = args.trim();
     let sent = match serde_json::from_str::<Value>(if trimmed.is_empty() { "{}" } else { trimmed }) {
         Ok(Value::Null) => Value::Object(Map::new()),
@@ -318,6 +318,6 @@ fn unreadable(tool: &str, args: &str) -> String {
 }
 
 /// Errors found before anything ran carry a tag; those of a run do not.
-pub(super) fn wrap(text: &str) -> String {
+pub(crate) fn wrap(text: &str) -> String {
     format!("<tool_use_error>{text}</tool_use_error>")
 }

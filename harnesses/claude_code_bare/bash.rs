@@ -28,7 +28,7 @@ const LOOKED_AT: u64 = 1 << 20;
 const NAMED: usize = 5;
 const SIGTERM: i32 = 15;
 
-pub(super) fn next(cx: &Context, bash: &Bash, did: &[Done]) -> Next {
+pub(crate) fn next(cx: &Context, bash: &Bash, did: &[Done]) -> Next {
     let record = Record::of(cx);
     let Some(first) = did.first() else {
         return Next::Do(vec![Action::World(World::Run(run(cx, bash, &record)))]);
@@ -91,7 +91,7 @@ fn succeeded(bash: &Bash, exit: &Exit) -> bool {
     }
 }
 
-pub(super) fn answer(cx: &Context, bash: &Bash, record: &Record, did: &[Done]) -> Answer {
+pub(crate) fn answer(cx: &Context, bash: &Bash, record: &Record, did: &[Done]) -> Answer {
     let wanted = Wanted::Run(&bash.command);
     let Some(first) = did.first() else { return Answer::failed(REJECTED) };
     match &first.outcome {

@@ -6,7 +6,7 @@ use crate::{Compaction, Context};
 
 const ASK: &str = include_str!("compact.md");
 
-pub(super) fn ask(cx: &Context, hint: Option<&str>, tune: protocol::Tune) -> Compaction {
+pub(crate) fn ask(cx: &Context, hint: Option<&str>, tune: protocol::Tune) -> Compaction {
     let mut text = cx.settings.compact_prompt.clone().unwrap_or_else(|| ASK.trim_end().to_owned());
     if let Some(hint) = hint.filter(|hint| !hint.trim().is_empty()) {
         text.push_str(&format!("\n\nAdditional Instructions:\n{hint}"));
@@ -15,7 +15,7 @@ pub(super) fn ask(cx: &Context, hint: Option<&str>, tune: protocol::Tune) -> Com
     Compaction { ask: vec![Entry::User(Content::Parts(vec![Part::Text(text)]))], tools: true, tune }
 }
 
-pub(super) fn beginning(cx: &Context, summary: &str) -> Vec<Entry> {
+pub(crate) fn beginning(cx: &Context, summary: &str) -> Vec<Entry> {
     let mut parts = prompt::context(cx);
     parts.push(Part::Text(format!(
         "This session is being continued from a previous conversation that ran out of context. What came before is summed up here.\n\nSummary:\n{}\n\nGo on with the work from where it stopped: ask nothing that the summary answers, and do not repeat it. Files must be read again before they are edited.",

@@ -13,12 +13,12 @@ const EDITABLE: u64 = 64 << 20;
 /// NUL bytes are looked for in so many bytes.
 const SNIFFED: usize = 8 << 10;
 
-pub(super) const MODIFIED: &str = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.";
+pub(crate) const MODIFIED: &str = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.";
 const UNREAD: &str = "File has not been read yet. Read it first before writing to it.";
 const CURRENT: &str = " (file state is current in your context — no need to Read it back)";
 const CHANGED_MEANWHILE: &str = " (note: the file had been modified on disk since you last read it — the edit applied cleanly, but the file contains other changes not in your context. Read it before edits that depend on surrounding content.)";
 
-pub(super) fn next(cx: &Context, edit: &Edit, did: &[Done]) -> Next {
+pub(crate) fn next(cx: &Context, edit: &Edit, did: &[Done]) -> Next {
     let record = Record::of(cx);
     let wanted = Wanted::Write(&edit.path);
     let wrong = |text: &str| Next::Answer(Answer::failed(wrap(text)));

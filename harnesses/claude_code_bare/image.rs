@@ -6,7 +6,7 @@ use std::path::Path;
 const SHOWN: usize = 24;
 const HEX: usize = 8;
 
-pub(super) fn scaled_note(original: Option<(u32, u32)>, shown: Option<(u32, u32)>) -> Option<String> {
+pub(crate) fn scaled_note(original: Option<(u32, u32)>, shown: Option<(u32, u32)>) -> Option<String> {
     let ((ow, oh), (sw, sh)) = (original?, shown?);
     if (ow, oh) == (sw, sh) || sw == 0 {
         return None;
@@ -18,7 +18,7 @@ pub(super) fn scaled_note(original: Option<(u32, u32)>, shown: Option<(u32, u32)
 }
 
 /// The answer for a file with these bytes.
-pub(super) fn bad(path: &Path, bytes: &[u8]) -> String {
+pub(crate) fn bad(path: &Path, bytes: &[u8]) -> String {
     let path = path.display();
     if bytes.is_empty() {
         return format!("Image file is empty: {path}");

@@ -4,15 +4,15 @@ use std::ops::Range;
 
 /// Where `old` stands, and what to put there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(crate) struct Found {
     /// Byte ranges of the file's text with their new text, ascending.
-    pub(super) splices: Vec<(Range<u64>, String)>,
+    pub(crate) splices: Vec<(Range<u64>, String)>,
     /// How often the text stands there, before anything was left out.
-    pub(super) count: usize,
+    pub(crate) count: usize,
 }
 
 /// None: it does not stand there.
-pub(super) fn find(text: &str, old: &str, new: &str) -> Option<Found> {
+pub(crate) fn find(text: &str, old: &str, new: &str) -> Option<Found> {
     let view = View::of(text);
     let (old, new) = resolve(&view.text, old, new)?;
     let hits: Vec<usize> = view.text.match_indices(&old).map(|(at, _)| at).collect();
@@ -156,7 +156,7 @@ impl View {
 }
 
 /// Why text that looks the same was not found: the first character that only looks like the one sent, and its line.
-pub(super) fn look_alike(text: &str, old: &str) -> Option<String> {
+pub(crate) fn look_alike(text: &str, old: &str) -> Option<String> {
     if old.contains('\r') && View::of(text).text.contains(&old.replace("\r\n", "\n")) {
         return Some("old_string has CR LF line ends, and line ends are matched as LF".to_owned());
     }

@@ -1,21 +1,21 @@
 //! `claude-code-bare`: how Claude Code 2.1.332 speaks with `--bare`: a system text of two lines, the tools Bash, Edit and Read,
 //! reading before editing, and results in its words. Measured side by side by `tests/wire/claude-bare`.
-mod args;
-mod bash;
-mod compact;
-mod edit;
+pub(crate) mod args;
+pub(crate) mod bash;
+pub(crate) mod compact;
+pub(crate) mod edit;
 mod image;
-mod matching;
-mod nearby;
-mod notebook;
-mod outside;
-mod profile;
-mod prompt;
-mod read;
-mod record;
-mod refusal;
-mod say;
-mod shell;
+pub(crate) mod matching;
+pub(crate) mod nearby;
+pub(crate) mod notebook;
+pub(crate) mod outside;
+pub(crate) mod profile;
+pub(crate) mod prompt;
+pub(crate) mod read;
+pub(crate) mod record;
+pub(crate) mod refusal;
+pub(crate) mod say;
+pub(crate) mod shell;
 mod tools;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::record::Record;
 const ENTRIES: usize = 2_000;
 
 /// The folder's entries, and the same path below the shell's folder.
-pub(super) fn look(record: &Record, path: &Path) -> Vec<Action> {
+pub(crate) fn look(record: &Record, path: &Path) -> Vec<Action> {
     let mut actions = Vec::new();
     if let Some(folder) = path.parent() {
         actions.push(Action::World(World::List { path: folder.to_owned(), depth: 1, limit: ENTRIES }));
@@ -30,7 +30,7 @@ fn below_cwd(record: &Record, path: &Path) -> Option<PathBuf> {
     (!path.starts_with(&record.cwd) && rest.components().next().is_some()).then(|| record.cwd.join(rest))
 }
 
-pub(super) fn missing(record: &Record, path: &Path, did: &[Done]) -> String {
+pub(crate) fn missing(record: &Record, path: &Path, did: &[Done]) -> String {
     let mut text = format!("File does not exist. Note: your current working directory is {}.", record.cwd.display());
     let meant = did.iter().find_map(|done| match (&done.action, &done.outcome) {
         (Action::World(World::Read { path, what: ReadAs::Stat }), Outcome::Stat { kind: FileKind::File, .. }) => {

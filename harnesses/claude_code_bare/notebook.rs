@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 /// Characters of a cell's outputs that are shown.
 const OUTPUTS: usize = 10_000;
 
-pub(super) fn answer(text: &str) -> Answer {
+pub(crate) fn answer(text: &str) -> Answer {
     let notebook: Value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(error) => {

@@ -6,11 +6,11 @@ use super::args::wrap;
 use super::refusal::{REJECTED, Wanted, failed, refused};
 use crate::{Context, Next};
 
-pub(super) fn is(cx: &Context, name: &str) -> bool {
+pub(crate) fn is(cx: &Context, name: &str) -> bool {
     cx.extra_tools.iter().any(|tool| tool.name == name)
 }
 
-pub(super) fn next(call: &Call, did: &[Done]) -> Next {
+pub(crate) fn next(call: &Call, did: &[Done]) -> Next {
     let Some(done) = did.first() else {
         let text = if call.args.trim().is_empty() { "{}" } else { &call.args };
         let Ok(args) = Raw::parse(text) else {

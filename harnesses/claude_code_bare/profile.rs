@@ -28,7 +28,7 @@ fn is_current(slug: &str) -> bool {
     is_claude(slug) && ["opus-4-8", "sonnet-5", "opus-5", "fable-5", "haiku-5"].iter().any(|name| slug.contains(name))
 }
 
-pub(super) fn reads_first(model: &ModelInfo) -> bool {
+pub(crate) fn reads_first(model: &ModelInfo) -> bool {
     !is_current(&model.slug.to_lowercase())
 }
 
@@ -57,7 +57,7 @@ fn profile(model: &ModelInfo) -> Profile {
     }
 }
 
-pub(super) fn tune(cx: &Context) -> Tune {
+pub(crate) fn tune(cx: &Context) -> Tune {
     let profile = profile(cx.model);
     let own = cx.settings.provider == "anthropic";
     let max_output = cx.settings.max_output.unwrap_or(profile.max_output);

@@ -6,7 +6,7 @@ use crate::Context;
 
 const IDENTITY: &str = "You are a coding agent that works in the user's terminal.";
 
-pub(super) fn open(cx: &Context) -> Opening {
+pub(crate) fn open(cx: &Context) -> Opening {
     let identity = cx
         .persona
         .prompt
@@ -31,12 +31,12 @@ pub(super) fn open(cx: &Context) -> Opening {
 
 /// Reminders before the first prompt of a conversation. The original has none with `--bare`; skills, project instructions and
 /// permissions reach the model in every harness here, in the form that the full Claude Code gives them.
-pub(super) fn context(cx: &Context) -> Vec<Part> {
+pub(crate) fn context(cx: &Context) -> Vec<Part> {
     let texts = [skills(cx), docs(cx), permissions(cx.settings)];
     texts.into_iter().flatten().map(|text| Part::Text(reminder(&text))).collect()
 }
 
-pub(super) fn reminder(text: &str) -> String {
+pub(crate) fn reminder(text: &str) -> String {
     format!("<system-reminder>\n{text}\n</system-reminder>")
 }
 
@@ -77,7 +77,7 @@ fn docs(cx: &Context) -> Option<String> {
 }
 
 /// None where nothing is kept from the model.
-pub(super) fn permissions(settings: &Settings) -> Option<String> {
+pub(crate) fn permissions(settings: &Settings) -> Option<String> {
     let mode = settings.sandbox.mode;
     if mode == SandboxMode::DangerFullAccess || !settings.feature("include_permissions_instructions", true) {
         return None;

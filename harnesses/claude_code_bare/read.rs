@@ -50,7 +50,7 @@ enum Kind {
     Document,
 }
 
-pub(super) fn next(cx: &Context, read: &Read, did: &[Done]) -> Next {
+pub(crate) fn next(cx: &Context, read: &Read, did: &[Done]) -> Next {
     let record = Record::of(cx);
     let path = record.path(&read.path);
     let ext = path.extension().map(|ext| ext.to_string_lossy().to_lowercase()).unwrap_or_default();
@@ -313,7 +313,7 @@ fn room(cx: &Context) -> u64 {
 }
 
 /// `12\ttext`, joined by line feeds.
-pub(super) fn numbered(lines: &[&str], first: u64) -> String {
+pub(crate) fn numbered(lines: &[&str], first: u64) -> String {
     let numbered: Vec<String> = lines.iter().zip(first..).map(|(line, n)| format!("{n}\t{line}")).collect();
     numbered.join("\n")
 }

@@ -10,25 +10,25 @@ use crate::Context;
 
 /// A file as the model last saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seen {
-    pub(super) stamp: Stamp,
+pub(crate) struct Seen {
+    pub(crate) stamp: Stamp,
     /// All of it is in the conversation.
-    pub(super) whole: bool,
+    pub(crate) whole: bool,
     /// The later it was seen, the greater.
-    pub(super) order: usize,
+    pub(crate) order: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Record {
+pub(crate) struct Record {
     /// Where the next command starts.
-    pub(super) cwd: PathBuf,
-    pub(super) seen: BTreeMap<PathBuf, Seen>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) seen: BTreeMap<PathBuf, Seen>,
     home: Option<PathBuf>,
     looks: usize,
 }
 
 impl Record {
-    pub(super) fn of(cx: &Context) -> Record {
+    pub(crate) fn of(cx: &Context) -> Record {
         let mut record = Record { cwd: cx.settings.cwd.clone(), seen: BTreeMap::new(), home: None, looks: 0 };
         let mut calls: HashMap<&CallId, &Call> = HashMap::new();
         for item in cx.items {
@@ -55,7 +55,7 @@ impl Record {
     }
 
     /// A path of the model's as one without `.`, `..`, `~` and blanks around it.
-    pub(super) fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         let path = path.trim();
         match (&self.home, path.strip_prefix('~')) {
             (Some(home), Some("")) => home.clone(),
@@ -65,7 +65,7 @@ impl Record {
     }
 
     /// Files that the model has seen, the latest first.
-    pub(super) fn latest(&self) -> Vec<PathBuf> {
+    pub(crate) fn latest(&self) -> Vec<PathBuf> {
         let mut paths: Vec<(&PathBuf, &Seen)> = self.seen.iter().collect();
         paths.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.order));
         paths.into_iter().map(|(path, _)| path.clone()).collect()
@@ -169,26 +169,26 @@ impl Record {
 }
 
 /// A command was not run because the shell's folder is not there any more.
-pub(super) fn folder_is_gone(failure: &Failure) -> bool {
+pub(crate) fn folder_is_gone(failure: &Failure) -> bool {
     matches!(failure, Failure::Spawn { errno: ENOENT | ENOTDIR, .. })
 }
 
 /// Equal content is the same version, whatever the time says.
-pub(super) fn same(a: &Stamp, b: &Stamp) -> bool {
+pub(crate) fn same(a: &Stamp, b: &Stamp) -> bool {
     if a.hash.is_empty() || b.hash.is_empty() { a == b } else { a.hash == b.hash && a.len == b.len }
 }
 
 /// Inside of the folders that the session works in; elsewhere the shell does not stay.
-pub(super) fn inside(cx: &Context, path: &Path) -> bool {
+pub(crate) fn inside(cx: &Context, path: &Path) -> bool {
     path.starts_with(&cx.settings.cwd) || cx.settings.sandbox.writable_roots.iter().any(|root| path.starts_with(root))
 }
 
 /// Lines as this dialect counts them: what follows the last line feed is one too.
-pub(super) fn line_count(text: &str) -> u64 {
+pub(crate) fn line_count(text: &str) -> u64 {
     text.split('\n').count() as u64
 }
 
-pub(super) fn plain(path: &Path) -> PathBuf {
+pub(crate) fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

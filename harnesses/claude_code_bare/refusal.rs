@@ -5,7 +5,7 @@ use super::{args::wrap, edit::MODIFIED};
 
 /// What a call wanted, as far as a refusal names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted<'a> {
+pub(crate) enum Wanted<'a> {
     Run(&'a str),
     Read(&'a str),
     Write(&'a str),
@@ -25,10 +25,10 @@ impl Wanted<'_> {
 }
 
 /// The answer to a call that the user stopped or refused.
-pub(super) const REJECTED: &str = "The user doesn't want to proceed with this tool use. It was not carried out (a change of a file, if this was one, was NOT written). Stop here and wait for the user to say how to go on.";
+pub(crate) const REJECTED: &str = "The user doesn't want to proceed with this tool use. It was not carried out (a change of a file, if this was one, was NOT written). Stop here and wait for the user to say how to go on.";
 const REJECTED_SAYING: &str = "The user doesn't want to proceed with this tool use. It was not carried out (a change of a file, if this was one, was NOT written). To tell you how to proceed, the user said:\n";
 
-pub(super) fn refused(wanted: Wanted, refusal: &Refusal) -> Answer {
+pub(crate) fn refused(wanted: Wanted, refusal: &Refusal) -> Answer {
     let not_granted = || match wanted {
         Wanted::Run(_) => "This command requires approval".to_owned(),
         Wanted::Read(path) => {
@@ -69,7 +69,7 @@ pub(super) fn refused(wanted: Wanted, refusal: &Refusal) -> Answer {
 }
 
 /// A failure of the machine, as Node words it: the original is a JavaScript program.
-pub(super) fn failed(wanted: Wanted, failure: &Failure) -> Answer {
+pub(crate) fn failed(wanted: Wanted, failure: &Failure) -> Answer {
     let text = match failure {
         Failure::Io { path, errno, message } => {
             let call = if matches!(wanted, Wanted::Run(_)) { "spawn" } else { "open" };
@@ -91,13 +91,13 @@ pub(super) fn failed(wanted: Wanted, failure: &Failure) -> Answer {
     Answer::failed(text)
 }
 
-pub(super) const ENOENT: i32 = 2;
-pub(super) const ENOTDIR: i32 = 20;
-pub(super) const EISDIR: i32 = 21;
-pub(super) const ELOOP: i32 = 40;
+pub(crate) const ENOENT: i32 = 2;
+pub(crate) const ENOTDIR: i32 = 20;
+pub(crate) const EISDIR: i32 = 21;
+pub(crate) const ELOOP: i32 = 40;
 
 /// `EACCES: permission denied`.
-pub(super) fn node_error(errno: i32, message: &str) -> String {
+pub(crate) fn node_error(errno: i32, message: &str) -> String {
     let (name, text) = match errno {
         1 => ("EPERM", "operation not permitted"),
         ENOENT => ("ENOENT", "no such file or directory"),
@@ -116,7 +116,7 @@ pub(super) fn node_error(errno: i32, message: &str) -> String {
 }
 
 /// `532.1KB`, `293KB`, `1.5MB`: one decimal unless whole.
-pub(super) fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     let (value, unit) = match bytes {
         0..1024 => return format!("{bytes} bytes"),
         1024..0x10_0000 => (bytes as f64 / 1024.0, "KB"),

@@ -13,7 +13,7 @@ use crate::{Context, Harness};
 const INTERRUPTED: &str = "[Request interrupted by user]";
 const INTERRUPTED_CALL: &str = "[Request interrupted by user for tool use]";
 
-pub(super) fn say(harness: &dyn Harness, cx: &Context, new: &[Item]) -> Vec<Entry> {
+pub(crate) fn say(harness: &dyn Harness, cx: &Context, new: &[Item]) -> Vec<Entry> {
     let fresh = cx.said.is_empty();
     let mut telling = Telling { harness, cx, retold: fresh, entries: Vec::new(), open: None, user: Vec::new() };
     if fresh {

@@ -5,24 +5,24 @@ use std::str::Chars;
 
 /// One simple command of a script.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Simple {
-    pub(super) words: Vec<String>,
+pub(crate) struct Simple {
+    pub(crate) words: Vec<String>,
     /// Takes part in a pipe.
-    pub(super) piped: bool,
+    pub(crate) piped: bool,
     /// Redirects something.
-    pub(super) redirects: bool,
+    pub(crate) redirects: bool,
     /// Redirects into a file other than `/dev/null`.
-    pub(super) writes: bool,
+    pub(crate) writes: bool,
     /// Holds an expansion (`$`, a backtick, a glob): its words are not what runs.
-    pub(super) expands: bool,
+    pub(crate) expands: bool,
     /// Runs in the background, or holds what the original takes for too intricate to be sure of: variables, substitutions,
     /// brace expansions, here-documents, escaped blanks.
-    pub(super) intricate: bool,
+    pub(crate) intricate: bool,
 }
 
 /// How much of a file a command showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum View {
+pub(crate) enum View {
     Whole,
     /// These lines, counted from 1; the second one included.
     Lines(u64, u64),
@@ -30,7 +30,7 @@ pub(super) enum View {
 }
 
 /// Simple commands in order. Quotes, comments and here-documents are honoured; `(` and `{` are words of their own.
-pub(super) fn commands(script: &str) -> Vec<Simple> {
+pub(crate) fn commands(script: &str) -> Vec<Simple> {
     let mut found = Vec::new();
     let mut now = Simple::default();
     let mut heredocs: Vec<String> = Vec::new();
@@ -164,7 +164,7 @@ fn skip_heredoc(chars: &mut Peekable<Chars>, tag: &str) {
 }
 
 /// Exit status 1 of the last command means "nothing found", "they differ" or "no", which is not an error.
-pub(super) fn one_is_an_answer(script: &str) -> bool {
+pub(crate) fn one_is_an_answer(script: &str) -> bool {
     let commands = commands(script);
     let Some(last) = commands.last() else { return false };
     let words: Vec<&str> = last.words.iter().map(String::as_str).collect();
@@ -178,7 +178,7 @@ pub(super) fn one_is_an_answer(script: &str) -> bool {
 }
 
 /// Files that a successful script showed, in its own words. The original counts these as read.
-pub(super) fn viewed(script: &str) -> Vec<(String, View)> {
+pub(crate) fn viewed(script: &str) -> Vec<(String, View)> {
     let commands = commands(script);
     let plain = |c: &Simple| !c.piped && !c.redirects && !c.expands;
     // Beside them only commands that say something, or nothing at all; after any other one it is not the file that was shown.
@@ -225,7 +225,7 @@ fn view(command: &Simple) -> Option<(String, View)> {
 }
 
 /// A `sed` in it writes into its files.
-pub(super) fn edits_in_place(script: &str) -> bool {
+pub(crate) fn edits_in_place(script: &str) -> bool {
     let in_place = |word: &String| match word.strip_prefix("--") {
         Some(long) => long.starts_with("in-place"),
         None => word
@@ -236,7 +236,7 @@ pub(super) fn edits_in_place(script: &str) -> bool {
 }
 
 /// Nothing but commands that look: such calls run together. As measured, but for commands that were not tried.
-pub(super) fn only_looks(script: &str) -> bool {
+pub(crate) fn only_looks(script: &str) -> bool {
     let commands = commands(script);
     !commands.is_empty() && commands.iter().all(looks)
 }
