@@ -2,6 +2,9 @@
 //! which a call goes back into history. Measured by `tests/wire/claude-bare/validation.json`.
 use serde_json::{Map, Value, json};
 
+use super::schema::{self, Rules};
+use super::tools;
+
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Input {
     Bash(Bash),
@@ -15,6 +18,8 @@ pub(crate) struct Bash {
     /// Milliseconds, as sent: not yet bounded.
     pub(crate) timeout: Option<f64>,
     pub(crate) description: Option<String>,
+    /// The whole program's only; `--bare` has no such parameter.
+    pub(crate) background: bool,
     pub(crate) unsandboxed: bool,
 }
 
@@ -73,72 +78,66 @@ const KNOWN: [&str; 29] = [
     "Write",
 ];
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Text,
-    Number,
-    Whole,
-    Switch,
-}
-
-type Field = (&'static str, Kind, bool);
-
-fn fields(tool: &str) -> &'static [Field] {
-    use Kind::*;
-    match tool {
-        "Bash" => &[
-            ("command", Text, true),
-            ("timeout", Number, false),
-            ("description", Text, false),
-            ("dangerouslyDisableSandbox", Switch, false),
-        ],
-        "Edit" => &[
-            ("file_path", Text, true),
-            ("old_string", Text, true),
-            ("new_string", Text, true),
-            ("replace_all", Switch, false),
-        ],
-        "Read" => &[
-            ("file_path", Text, true),
-            ("offset", Whole, false),
-            ("limit", Whole, false),
-            ("pages", Text, false),
-            ("allow_large", Switch, false),
-        ],
-        _ => &[],
-    }
-}
-
 /// A call's arguments, or what the model is told about them.
 pub(crate) fn parse(tool: &str, args: &str) -> Result<Input, String> {
     if !TOOLS.contains(&tool) {
         return Err(wrap(&unknown(tool)));
     }
     let map = checked(tool, args)?;
-    let text = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
-    let flag = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or(false);
-    let whole =
-        |key: &str, least: i64| map.get(key).and_then(Value::as_f64).filter(|n| *n >= least as f64).map(|n| n as u64);
     Ok(match tool {
-        "Bash" => Input::Bash(Bash {
-            command: text("command").unwrap_or_default(),
-            timeout: map.get("timeout").and_then(Value::as_f64),
-            description: text("description"),
-            unsandboxed: flag("dangerouslyDisableSandbox"),
-        }),
-        "Edit" => {
-            let (path, old) = (text("file_path").unwrap_or_default(), text("old_string").unwrap_or_default());
-            let new = tidy(&path, &old, &text("new_string").unwrap_or_default());
-            Input::Edit(Edit { path, old, new, all: flag("replace_all") })
-        }
-        _ => Input::Read(Read {
-            path: text("file_path").unwrap_or_default(),
-            offset: whole("offset", 0),
-            limit: whole("limit", 1),
-            pages: text("pages"),
-            allow_large: flag("allow_large"),
-        }),
+        "Bash" => Input::Bash(Bash::of(&map)),
+        "Edit" => Input::Edit(Edit::of(&map)),
+        _ => Input::Read(Read::of(&map)),
     })
+}
+
+fn checked(tool: &str, args: &str) -> Result<Map<String, Value>, String> {
+    schema::check(tool, &tools::schema(tool), Rules::Latest, args).map_err(|text| wrap(&text))
+}
+
+impl Bash {
+    pub(crate) fn of(map: &Map<String, Value>) -> Bash {
+        Bash {
+            command: text(map, "command").unwrap_or_default(),
+            timeout: map.get("timeout").and_then(Value::as_f64),
+            description: text(map, "description"),
+            background: flag(map, "run_in_background"),
+            unsandboxed: flag(map, "dangerouslyDisableSandbox"),
+        }
+    }
+}
+
+impl Edit {
+    pub(crate) fn of(map: &Map<String, Value>) -> Edit {
+        let (path, old) = (text(map, "file_path").unwrap_or_default(), text(map, "old_string").unwrap_or_default());
+        let new = tidy(&path, &old, &text(map, "new_string").unwrap_or_default());
+        Edit { path, old, new, all: flag(map, "replace_all") }
+    }
+}
+
+impl Read {
+    pub(crate) fn of(map: &Map<String, Value>) -> Read {
+        Read {
+            path: text(map, "file_path").unwrap_or_default(),
+            offset: whole(map, "offset", 0),
+            limit: whole(map, "limit", 1),
+            pages: text(map, "pages"),
+            allow_large: flag(map, "allow_large"),
+        }
+    }
+}
+
+pub(crate) fn text(map: &Map<String, Value>, key: &str) -> Option<String> {
+    map.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+pub(crate) fn flag(map: &Map<String, Value>, key: &str) -> bool {
+    map.get(key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// What is below `least` counts as not given.
+pub(crate) fn whole(map: &Map<String, Value>, key: &str, least: i64) -> Option<u64> {
+    map.get(key).and_then(Value::as_f64).filter(|n| *n >= least as f64).map(|n| n as u64)
 }
 
 /// The arguments as they go back to the model: defaults and conversions written in, what could not be read kept as text.
@@ -168,94 +167,7 @@ pub(crate) fn echo(tool: &str, args: &str) -> String {
     }
 }
 
-fn checked(tool: &str, args: &str) -> Result<Map<String, Value>, String> {
-    let trimmed = args.trim();
-    let value = match serde_json::from_str::<Value>(if trimmed.is_empty() { "null" } else { trimmed }) {
-        Ok(value) => value,
-        Err(_) => return Err(wrap(&unreadable(tool, args))),
-    };
-    let mut map = match value {
-        Value::Object(map) => map,
-        Value::Array(list) => list.into_iter().enumerate().map(|(at, v)| (at.to_string(), v)).collect(),
-        Value::String(text) => text.chars().enumerate().map(|(at, c)| (at.to_string(), json!(c))).collect(),
-        _ => Map::new(),
-    };
-    let fields = fields(tool);
-    let mut issues: Vec<String> = fields
-        .iter()
-        .filter(|(name, _, required)| *required && !map.contains_key(*name))
-        .map(|(name, ..)| format!("The required parameter `{name}` is missing"))
-        .collect();
-    issues.extend(
-        map.keys()
-            .filter(|key| !fields.iter().any(|(name, ..)| name == key))
-            .map(|key| format!("An unexpected parameter `{key}` was provided")),
-    );
-    for (name, kind, _) in fields {
-        if let Some(value) = map.get_mut(*name)
-            && let Err((expected, provided)) = fit(*kind, value)
-        {
-            issues
-                .push(format!("The parameter `{name}` type is expected as `{expected}` but provided as `{provided}`"));
-        }
-    }
-    match issues.len() {
-        0 => Ok(map),
-        n => {
-            let issue = if n == 1 { "issue" } else { "issues" };
-            Err(wrap(&format!(
-                "InputValidationError: {tool} failed due to the following {issue}:\n{}",
-                issues.join("\n")
-            )))
-        }
-    }
-}
-
-/// Converts what the original converts (numbers and switches written as strings); else names both types.
-fn fit(kind: Kind, value: &mut Value) -> Result<(), (&'static str, &'static str)> {
-    let provided = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
-    match kind {
-        Kind::Text if value.is_string() => Ok(()),
-        Kind::Text => Err(("string", provided)),
-        Kind::Switch => {
-            match value.as_str() {
-                Some("true") => *value = json!(true),
-                Some("false") => *value = json!(false),
-                _ => {}
-            }
-            if value.is_boolean() { Ok(()) } else { Err(("boolean", provided)) }
-        }
-        Kind::Number | Kind::Whole => {
-            // A list of one counts as that one.
-            let single = match &*value {
-                Value::Array(list) if list.len() == 1 => list.first(),
-                value => Some(value),
-            };
-            let number = match single {
-                Some(Value::String(text)) => number(text),
-                Some(number @ Value::Number(_)) => Some(number.clone()),
-                _ => None,
-            };
-            if let Some(number) = number {
-                *value = number;
-            }
-            match (kind, value.as_f64()) {
-                (_, None) => Err(("number", provided)),
-                (Kind::Whole, Some(n)) if n.fract() != 0.0 => Err(("int", "number")),
-                _ => Ok(()),
-            }
-        }
-    }
-}
-
-fn number(text: &str) -> Option<Value> {
+pub(crate) fn number(text: &str) -> Option<Value> {
     let text = text.trim();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -270,7 +182,7 @@ fn number(text: &str) -> Option<Value> {
 }
 
 /// Blanks at line ends of a replacement are dropped, but in Markdown, where two of them are a line break.
-fn tidy(path: &str, old: &str, new: &str) -> String {
+pub(crate) fn tidy(path: &str, old: &str, new: &str) -> String {
     let lower = path.to_lowercase();
     if old.is_empty() || lower.ends_with(".md") || lower.ends_with(".mdx") {
         return new.to_owned();
@@ -306,7 +218,7 @@ fn unknown(name: &str) -> String {
     }
 }
 
-fn unreadable(tool: &str, args: &str) -> String {
+pub(crate) fn unreadable(tool: &str, args: &str) -> String {
     let shown: String = args.chars().take(200).collect();
     format!(
         "InputValidationError: {tool} was called with input that could not be parsed as JSON.\n\

@@ -15,7 +15,7 @@ use crate::{Context, Next};
 const TIMEOUT: Millis = 120_000;
 const TIMEOUT_MAX: Millis = 600_000;
 /// Characters of a successful output that are shown whole; of a longer one, the beginning, with the rest in a file.
-const SHOWN: usize = 30_000;
+pub(crate) const SHOWN: usize = 30_000;
 const PREVIEW: usize = 2_000;
 /// Characters of a failed command's text, half from either end, where at least `SPARED` more would be shown.
 const FAILED_SHOWN: usize = 10_000;
@@ -42,7 +42,7 @@ pub(crate) fn next(cx: &Context, bash: &Bash, did: &[Done]) -> Next {
     Next::Answer(answer(cx, bash, &record, did))
 }
 
-fn run(cx: &Context, bash: &Bash, record: &Record) -> Run {
+pub(crate) fn run(cx: &Context, bash: &Bash, record: &Record) -> Run {
     let timeout = bash.timeout.filter(|ms| *ms >= 1.0).map_or(TIMEOUT, |ms| (ms as Millis).min(TIMEOUT_MAX));
     // Where nobody can be asked the command runs inside the sandbox, as the original's does where leaving it is not allowed.
     let may_ask =
@@ -83,7 +83,7 @@ fn follow_ups(bash: &Bash, record: &Record, outcome: &Outcome) -> Vec<Action> {
     more
 }
 
-fn succeeded(bash: &Bash, exit: &Exit) -> bool {
+pub(crate) fn succeeded(bash: &Bash, exit: &Exit) -> bool {
     match exit {
         Exit::Code(0) => true,
         Exit::Code(1) => shell::one_is_an_answer(&bash.command),
@@ -139,7 +139,7 @@ pub(crate) fn answer(cx: &Context, bash: &Bash, record: &Record, did: &[Done]) -
 /// Ours: the original says nothing of processes that a command leaves behind, and the model waits for their end or starts them anew.
 const LEFT: &str = "[A process that this command started is still running]";
 
-fn failure(output: &Captured, exit: &Exit, left: bool) -> String {
+pub(crate) fn failure(output: &Captured, exit: &Exit, left: bool) -> String {
     let mut text = match exit {
         Exit::TimedOut(after) => format!("Exit code 143\nCommand timed out after {}", duration(*after)),
         // The shell itself was killed. (A command of its that was: 128 + signal, by the shell.)
@@ -160,7 +160,7 @@ fn failure(output: &Captured, exit: &Exit, left: bool) -> String {
     middle_cut(&text)
 }
 
-fn middle_cut(text: &str) -> String {
+pub(crate) fn middle_cut(text: &str) -> String {
     let all: Vec<char> = text.chars().collect();
     let Some(cut) = all.len().checked_sub(FAILED_SHOWN).filter(|cut| *cut > SPARED) else { return text.to_owned() };
     let head: String = all[..FAILED_SHOWN / 2].iter().collect();
@@ -169,14 +169,14 @@ fn middle_cut(text: &str) -> String {
 }
 
 /// `59s`, `2m 0s`.
-fn duration(ms: Millis) -> String {
+pub(crate) fn duration(ms: Millis) -> String {
     match ms / 1000 {
         s @ 0..60 => format!("{s}s"),
         s => format!("{}m {}s", s / 60, s % 60),
     }
 }
 
-fn shown(output: &Captured, did: &[Done]) -> String {
+pub(crate) fn shown(output: &Captured, did: &[Done]) -> String {
     let saved = did.iter().find_map(|done| match &done.outcome {
         Outcome::Saved { path, .. } => Some(path),
         _ => None,
@@ -239,14 +239,14 @@ fn relative(path: &Path, base: &Path) -> String {
 }
 
 /// Blank lines at the start and white space at the end go.
-fn trim(text: &str) -> &str {
+pub(crate) fn trim(text: &str) -> &str {
     let text = text.trim_end();
     let body = text.trim_start();
     let line = text[..text.len() - body.len()].rfind('\n').map_or(0, |at| at + 1);
     &text[line..]
 }
 
-fn chars(text: &str) -> usize {
+pub(crate) fn chars(text: &str) -> usize {
     if text.len() <= SHOWN { text.len() } else { text.chars().count() }
 }
 

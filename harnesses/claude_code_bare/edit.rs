@@ -5,20 +5,21 @@ use protocol::{Action, Answer, Change, Done, Expect, Failure, FileKind, New, Out
 use super::args::{Edit, wrap};
 use super::record::{self, Record};
 use super::refusal::{EISDIR, ENOENT, ENOTDIR, REJECTED, Wanted, failed, refused, size};
-use super::{matching, nearby, profile};
+use super::{matching, nearby};
 use crate::{Context, Next};
 
 /// Bytes of a file that is edited.
-const EDITABLE: u64 = 64 << 20;
+pub(crate) const EDITABLE: u64 = 64 << 20;
 /// NUL bytes are looked for in so many bytes.
-const SNIFFED: usize = 8 << 10;
+pub(crate) const SNIFFED: usize = 8 << 10;
 
 pub(crate) const MODIFIED: &str = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.";
-const UNREAD: &str = "File has not been read yet. Read it first before writing to it.";
-const CURRENT: &str = " (file state is current in your context — no need to Read it back)";
-const CHANGED_MEANWHILE: &str = " (note: the file had been modified on disk since you last read it — the edit applied cleanly, but the file contains other changes not in your context. Read it before edits that depend on surrounding content.)";
+pub(crate) const UNREAD: &str = "File has not been read yet. Read it first before writing to it.";
+pub(crate) const CURRENT: &str = " (file state is current in your context — no need to Read it back)";
+pub(crate) const CHANGED_MEANWHILE: &str = " (note: the file had been modified on disk since you last read it — the edit applied cleanly, but the file contains other changes not in your context. Read it before edits that depend on surrounding content.)";
 
-pub(crate) fn next(cx: &Context, edit: &Edit, did: &[Done]) -> Next {
+/// `read_first`: a file must have been read before it is changed.
+pub(crate) fn next(cx: &Context, edit: &Edit, read_first: bool, did: &[Done]) -> Next {
     let record = Record::of(cx);
     let wanted = Wanted::Write(&edit.path);
     let wrong = |text: &str| Next::Answer(Answer::failed(wrap(text)));
@@ -33,7 +34,7 @@ pub(crate) fn next(cx: &Context, edit: &Edit, did: &[Done]) -> Next {
         return Next::Answer(changed(edit, &record, first, change));
     }
     match &first.outcome {
-        Outcome::Text { text, form, stamp } => match plan(cx, edit, &record, text, *form, stamp) {
+        Outcome::Text { text, form, stamp } => match plan(edit, read_first, &record, text, *form, stamp) {
             Ok(change) => Next::Do(vec![Action::World(World::Change(vec![change]))]),
             Err(answer) => Next::Answer(answer),
         },
@@ -64,8 +65,8 @@ pub(crate) fn next(cx: &Context, edit: &Edit, did: &[Done]) -> Next {
 }
 
 fn plan(
-    cx: &Context,
     edit: &Edit,
+    read_first: bool,
     record: &Record,
     text: &str,
     form: TextForm,
@@ -74,7 +75,7 @@ fn plan(
     let wrong = |text: &str| Err(Answer::failed(wrap(text)));
     let path = record.path(&edit.path);
     let seen = record.seen.get(&path);
-    let must_read = seen.is_none() && profile::reads_first(cx.model);
+    let must_read = seen.is_none() && read_first;
     let expect = Expect::Unchanged(stamp.clone());
     if edit.old.is_empty() {
         if !text.trim().is_empty() {
@@ -149,12 +150,12 @@ fn changed(edit: &Edit, record: &Record, first: &Done, change: &Done) -> Answer 
     }
 }
 
-const NOT_UTF8: &str =
+pub(crate) const NOT_UTF8: &str =
     "File is not valid UTF-8: its encoding is an older one (Windows-1252, Shift-JIS, GBK, ...), or it is binary.";
-const HAS_NUL: &str =
+pub(crate) const HAS_NUL: &str =
     "File has NUL bytes in its first 8 KB: binary data, or UTF-16 or UTF-32 without a byte-order mark.";
 
-fn unwritable(why: &str) -> String {
+pub(crate) fn unwritable(why: &str) -> String {
     format!(
         "{why} This tool writes UTF-8 and does not convert files, so nothing was written. If it is text, change it with a shell command that reads and writes its encoding (iconv, say), or ask the user whether it may be converted to UTF-8. To put new UTF-8 text in its place, delete the file first."
     )

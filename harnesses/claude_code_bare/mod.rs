@@ -15,6 +15,7 @@ pub(crate) mod read;
 pub(crate) mod record;
 pub(crate) mod refusal;
 pub(crate) mod say;
+pub(crate) mod schema;
 pub(crate) mod shell;
 mod tools;
 
@@ -22,12 +23,12 @@ mod tools;
 mod tests;
 
 use protocol::{
-    Action, Answer, Body, Call, CallForm, Content, Done, Entry, Expect, Item, Millis, New, Opening, Outcome, Reply,
-    Stop, Tune, Want, World,
+    Action, Answer, Body, Call, CallForm, Content, Done, Entry, Expect, Item, Millis, New, Notice, Opening, Outcome,
+    Part, Reply, Stop, Tune, Want, World,
 };
 use serde_json::json;
 
-use self::args::Input;
+use self::{args::Input, say::Voice};
 use crate::in_text::{self, InText};
 use crate::{AnswerOrder, Compaction, Context, End, Harness, Moment, Next, Order, Reading};
 
@@ -113,7 +114,7 @@ impl Harness for ClaudeCodeBare {
         }
         match args::parse(&call.name, &call.args) {
             Ok(Input::Bash(bash)) => bash::next(cx, &bash, did),
-            Ok(Input::Edit(edit)) => edit::next(cx, &edit, did),
+            Ok(Input::Edit(edit)) => edit::next(cx, &edit, profile::reads_first(cx.model), did),
             Ok(Input::Read(read)) => read::next(cx, &read, did),
             Err(text) => {
                 let bare = text.trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
@@ -171,6 +172,38 @@ impl Harness for ClaudeCodeBare {
             },
             _ => None,
         }
+    }
+}
+
+impl Voice for ClaudeCodeBare {
+    fn context(&self, cx: &Context) -> Vec<Part> {
+        prompt::context(cx)
+    }
+
+    fn notice(&self, _cx: &Context, notice: &Notice) -> Option<String> {
+        Some(prompt::reminder(&match notice {
+            Notice::HookContext { event, text } => prompt::hook(event, text),
+            Notice::TaskEnded { task, command, exit, output } => format!(
+                "Background command \"{command}\" (task {}) ended with exit code {}. Its last output:\n{}",
+                task.0,
+                exit.code().unwrap_or(0),
+                output.shrunk(4_000).text.trim()
+            ),
+            Notice::AgentReported { id, text } => format!("Agent {id} reports:\n{text}"),
+            _ => return None,
+        }))
+    }
+
+    fn tools(&self, _cx: &Context) -> Vec<&'static str> {
+        args::TOOLS.to_vec()
+    }
+
+    fn knows(&self, _cx: &Context, call: &Call) -> bool {
+        args::parse(&call.name, &call.args).is_ok()
+    }
+
+    fn echo(&self, _cx: &Context, call: &Call) -> Call {
+        Call { args: args::echo(&call.name, &call.args), ..call.clone() }
     }
 }
 

@@ -40,7 +40,16 @@ pub(crate) fn reminder(text: &str) -> String {
     format!("<system-reminder>\n{text}\n</system-reminder>")
 }
 
-fn skills(cx: &Context) -> Option<String> {
+/// What a hook has to say.
+pub(crate) fn hook(event: &str, text: &str) -> String {
+    let kind = match event {
+        "SessionStart" | "UserPromptSubmit" => "hook success",
+        _ => "hook additional context",
+    };
+    format!("{event} {kind}: {text}")
+}
+
+pub(crate) fn skills(cx: &Context) -> Option<String> {
     if cx.skills.is_empty() {
         return None;
     }
@@ -55,7 +64,7 @@ fn skills(cx: &Context) -> Option<String> {
     ))
 }
 
-fn docs(cx: &Context) -> Option<String> {
+pub(crate) fn docs(cx: &Context) -> Option<String> {
     if cx.docs.is_empty() {
         return None;
     }

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use protocol::{Action, Body, Call, CallId, Done, Exit, Fact, Failure, Outcome, Stamp, World};
 
 use super::refusal::{ENOENT, ENOTDIR};
-use super::{args, args::Input, shell, shell::View};
+use super::{args, schema, shell, shell::View};
 use crate::Context;
 
 /// A file as the model last saw it.
@@ -37,15 +37,15 @@ impl Record {
                 Body::Reply { reply, .. } => calls.extend(reply.calls().map(|c| (&c.id, c))),
                 Body::Read { calls: found, .. } => calls.extend(found.iter().map(|c| (&c.id, c))),
                 Body::Called { call, did, answer } => {
-                    let input = calls.get(call).and_then(|c| args::parse(&c.name, &c.args).ok());
+                    let input = calls.get(call).map(|c| (c.name.as_str(), c.args.as_str()));
                     match input {
-                        Some(Input::Bash(bash)) => record.ran(cx, &bash.command, did),
-                        Some(Input::Read(read)) if answer.error != Some(true) => {
-                            record.read(&read, did, &answer.content.text())
+                        Some(("Bash", args)) => record.ran(cx, &args::Bash::of(&loosely(args)).command, did),
+                        Some(("Read" | "NotebookRead", args)) if answer.error != Some(true) => {
+                            record.read(&args::Read::of(&loosely(args)), did, &answer.content.text())
                         }
-                        Some(Input::Read(_)) => {}
-                        Some(Input::Edit(_)) => record.changed(did),
-                        None => record.other(did),
+                        Some(("Read" | "NotebookRead", _)) => {}
+                        Some(("Edit" | "MultiEdit" | "Write" | "NotebookEdit", _)) => record.changed(did),
+                        _ => record.other(did),
                     }
                 }
                 _ => {}
@@ -166,6 +166,11 @@ impl Record {
             }
         }
     }
+}
+
+/// The arguments of a call that was carried out.
+fn loosely(args: &str) -> serde_json::Map<String, serde_json::Value> {
+    serde_json::from_str(args).map(schema::converted).unwrap_or_default()
 }
 
 /// A command was not run because the shell's folder is not there any more.

@@ -6,18 +6,32 @@ use protocol::{
     Answer, Block, BlockKind, Body, Call, CallForm, CallId, CallResult, Content, Done, Entry, Item, Notice, Part, Reply,
 };
 
-use super::{args, outside, prompt};
+use super::{outside, prompt};
 use crate::in_text::{self, InText};
 use crate::{Context, Harness};
 
 const INTERRUPTED: &str = "[Request interrupted by user]";
 const INTERRUPTED_CALL: &str = "[Request interrupted by user for tool use]";
 
-pub(crate) fn say(harness: &dyn Harness, cx: &Context, new: &[Item]) -> Vec<Entry> {
+/// What a dialect of the family says in its own way.
+pub(crate) trait Voice: Harness {
+    /// What stands before the first prompt of a conversation.
+    fn context(&self, cx: &Context) -> Vec<Part>;
+    /// What is said of this by itself; None: nothing.
+    fn notice(&self, cx: &Context, notice: &Notice) -> Option<String>;
+    /// Names of the tools that this dialect offers itself.
+    fn tools(&self, cx: &Context) -> Vec<&'static str>;
+    /// A call of this dialect, with arguments that it can read.
+    fn knows(&self, cx: &Context, call: &Call) -> bool;
+    /// A call as it goes back to the model.
+    fn echo(&self, cx: &Context, call: &Call) -> Call;
+}
+
+pub(crate) fn say(harness: &dyn Voice, cx: &Context, new: &[Item]) -> Vec<Entry> {
     let fresh = cx.said.is_empty();
     let mut telling = Telling { harness, cx, retold: fresh, entries: Vec::new(), open: None, user: Vec::new() };
     if fresh {
-        telling.user = prompt::context(cx);
+        telling.user = harness.context(cx);
     }
     for item in new {
         telling.item(&item.body);
@@ -36,7 +50,7 @@ struct Open {
 }
 
 struct Telling<'a> {
-    harness: &'a dyn Harness,
+    harness: &'a dyn Voice,
     cx: &'a Context<'a>,
     /// Told again in this dialect, so calls may be of another.
     retold: bool,
@@ -84,21 +98,10 @@ impl Telling<'_> {
                 Some(open) if !open.calls.is_empty() => INTERRUPTED_CALL.to_owned(),
                 _ => INTERRUPTED.to_owned(),
             },
-            Notice::HookContext { event, text } => {
-                let kind = match event.as_str() {
-                    "SessionStart" | "UserPromptSubmit" => "hook success",
-                    _ => "hook additional context",
-                };
-                prompt::reminder(&format!("{event} {kind}: {text}"))
-            }
-            Notice::TaskEnded { task, command, exit, output } => prompt::reminder(&format!(
-                "Background command \"{command}\" (task {}) ended with exit code {}. Its last output:\n{}",
-                task.0,
-                exit.code().unwrap_or(0),
-                output.shrunk(4_000).text.trim()
-            )),
-            Notice::AgentReported { id, text } => prompt::reminder(&format!("Agent {id} reports:\n{text}")),
-            _ => return,
+            other => match self.harness.notice(self.cx, other) {
+                Some(text) => text,
+                None => return,
+            },
         };
         self.parts(vec![Part::Text(text)]);
     }
@@ -163,7 +166,8 @@ impl Telling<'_> {
         }
         let in_text: Vec<&Call> = calls.iter().filter(|call| call.form == CallForm::InText).collect();
         let markup = !in_text.is_empty();
-        let native = blocks.into_iter().map(|block| if markup { without_markup(block) } else { block });
+        let offered = self.harness.tools(self.cx);
+        let native = blocks.into_iter().map(|block| if markup { without_markup(block, &offered) } else { block });
         let native = native.filter_map(|block| echoed(block, &told));
         let found = in_text.into_iter().filter_map(|call| echoed(Block::call(call.clone()), &told));
         let blocks: Vec<Block> = native.chain(found).collect();
@@ -182,16 +186,11 @@ impl Telling<'_> {
     }
 
     fn retell(&self, call: &Call, answer: Answer, did: &[Done]) -> Retold {
-        let ours = args::TOOLS.contains(&call.name.as_str()) || outside::is(self.cx, &call.name);
-        let readable = || !args::TOOLS.contains(&call.name.as_str()) || args::parse(&call.name, &call.args).is_ok();
-        if !self.retold || (ours && readable()) {
-            let args = match outside::is(self.cx, &call.name) {
-                true if serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(&call.args).is_ok() => {
-                    call.args.clone()
-                }
-                _ => args::echo(&call.name, &call.args),
-            };
-            return Retold::Call(Call { args, form: CallForm::Function, ..call.clone() }, answer);
+        if !self.retold || outside::is(self.cx, &call.name) || self.harness.knows(self.cx, call) {
+            let outside = outside::is(self.cx, &call.name)
+                && serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(&call.args).is_ok();
+            let call = if outside { call.clone() } else { self.harness.echo(self.cx, call) };
+            return Retold::Call(Call { form: CallForm::Function, ..call }, answer);
         }
         if let Some((call, answer)) = self.harness.resay(self.cx, call, did) {
             return Retold::Call(call, answer);
@@ -209,9 +208,9 @@ enum Retold {
 }
 
 /// The text of a reply without the calls that were found in it: they go back as calls.
-fn without_markup(mut block: Block) -> Block {
+fn without_markup(mut block: Block, offered: &[&str]) -> Block {
     if let BlockKind::Text(text, _) = &mut block.kind
-        && let InText::Calls(calls) = in_text::find(text, &args::TOOLS)
+        && let InText::Calls(calls) = in_text::find(text, offered)
     {
         for call in calls.iter().rev() {
             text.replace_range(call.at.clone(), "");

@@ -15,6 +15,11 @@ const TOOLS: [(&str, &str, &str); 3] = [
     ("Read", "show a file, image, PDF, notebook", READ),
 ];
 
+pub(super) fn schema(tool: &str) -> serde_json::Value {
+    let found = TOOLS.iter().find(|(name, ..)| *name == tool);
+    found.and_then(|(_, _, schema)| serde_json::from_str(schema).ok()).unwrap_or_default()
+}
+
 /// Ours, then those from outside, as far as the persona has them.
 pub(super) fn offered(cx: &Context) -> Vec<Tool> {
     let ours = TOOLS.iter().map(|(name, description, schema)| Tool {
