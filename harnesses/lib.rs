@@ -220,6 +220,11 @@ pub trait Harness: Send + Sync {
     fn after(&self, _cx: &Context, _step: &[Item]) -> Flow {
         Flow::Step
     }
+    /// Whether a last turn (exec) goes on until background work has ended and was told of, instead of stopping it.
+    /// Between turns the end of such work starts a turn of its own.
+    fn waits_for_tasks(&self, _cx: &Context) -> bool {
+        false
+    }
     fn compact(&self, cx: &Context, hint: Option<&str>) -> Compaction;
     /// The new beginning made of a summary: opening, and the entries that stand for the past.
     fn compacted(&self, cx: &Context, summary: &str) -> (Opening, Vec<Entry>);

@@ -5,6 +5,7 @@ mod compact;
 mod context;
 mod exec;
 mod image;
+mod mentions;
 mod patch;
 mod paths;
 mod resay;
@@ -38,12 +39,14 @@ impl Harness for Native {
     }
 
     fn wants(&self, cx: &Context, moment: Moment) -> Vec<Want> {
-        match moment {
+        let mut wants = match moment {
             Moment::Opening => vec![Want::Date, Want::Shell, Want::Roots],
             Moment::Turn if roots_are_stale(cx) => vec![Want::Date, Want::Roots],
             Moment::Turn => vec![Want::Date],
             Moment::Step => Vec::new(),
-        }
+        };
+        wants.extend(mentions::new(cx).into_iter().map(Want::Skill));
+        wants
     }
 
     fn open(&self, cx: &Context) -> Opening {

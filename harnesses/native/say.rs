@@ -1,11 +1,11 @@
 //! History to entries: replies are echoed as received, answers follow in the order of the calls, prompts and notices stand
 //! where they came. What was said in another dialect is told again in this one.
 use protocol::{
-    Answer, Block, BlockKind, Body, Call, CallForm, CallId, CallResult, Content, Done, Entry, Item, Notice, Part,
+    Answer, Block, BlockKind, Body, Call, CallForm, CallId, CallResult, Content, Done, Entry, Fact, Item, Notice, Part,
     Reply, Speaker, Stop,
 };
 
-use super::{context, resay};
+use super::{context, mentions, resay};
 use crate::{Context, in_text, in_text::InText};
 
 /// Told to the model after an interrupt, before the next prompt. Codex 0.171.0 sends such a text as a user message.
@@ -45,6 +45,9 @@ pub(super) fn say(cx: &Context, new: &[Item]) -> Vec<Entry> {
             }
             Body::Notice(Notice::HookContext { event, text }) if !beside_a_call(event) => {
                 entries.push(Entry::Instruct(Speaker::Developer, context::content(cx, vec![text.clone()])));
+            }
+            Body::Fact(Fact::Skill { name, file, text }) => {
+                entries.push(Entry::User(context::content(cx, vec![mentions::told(name, file, text)])));
             }
             Body::Foreign(opaque) => entries.push(Entry::Foreign(opaque.clone())),
             _ => {}

@@ -3,6 +3,7 @@ mod place;
 
 mod commands;
 mod exec;
+mod halves;
 mod known_failures;
 mod prefix;
 mod resume;

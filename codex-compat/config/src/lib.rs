@@ -18,6 +18,7 @@ mod paths;
 mod project;
 mod read;
 pub mod schema;
+mod skills;
 mod validate;
 
 pub use agents_md::{Cut, Doc, DocScope, Docs, discover};
@@ -33,3 +34,4 @@ pub use overrides::{FlagSetting, Override, feature_flag};
 pub use paths::{Home, default_system_file};
 pub use project::{Project, Trust, TrustLevel, git_root};
 pub use schema::Config;
+pub use skills::{SKILL_FILE, Skill, SkillScope, Skills, discover_skills, skill_body, skill_text};

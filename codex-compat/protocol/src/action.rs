@@ -59,14 +59,17 @@ pub enum Session {
         steps: Vec<PlanStep>,
         explanation: Option<String>,
     },
+    /// Plan mode that the user chose ends by an approved plan only.
     Mode(crate::Mode),
     Ask {
         questions: Vec<Question>,
         background: bool,
     },
+    /// Put before the user; approved, plan mode is over.
     ProposePlan {
         text: Option<String>,
     },
+    /// Its instructions: what follows the front matter of its SKILL.md. Placeholders for `args` are filled in by the dialect.
     Skill {
         name: String,
         args: String,

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Answer, Call, CallId, Captured, Done, Entry, Exit, ItemId, Millis, Opaque, Opening, Part, Reply, Settings, Source,
-    TaskId, TurnId, Usage,
+    Answer, Call, CallId, Captured, Done, Entry, Exit, ItemId, Millis, Opaque, Opening, Part, Raw, Reply, Settings,
+    Source, TaskId, TurnId, Usage,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,6 +84,8 @@ pub enum Want {
     Stamps(Vec<PathBuf>),
     /// Roots that commands may write, resolved; and what is protected in them.
     Roots,
+    /// The whole SKILL.md of the skill with this name (one of `Context::skills`). No fact where there is none.
+    Skill(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,6 +117,12 @@ pub enum Fact {
         tmpdir: bool,
         #[serde(with = "crate::path_text::list")]
         protected: Vec<PathBuf>,
+    },
+    Skill {
+        name: String,
+        #[serde(with = "crate::path_text")]
+        file: PathBuf,
+        text: String,
     },
 }
 
@@ -196,6 +204,8 @@ pub enum Decision {
     Session,
     /// And remember these first words as a rule.
     Prefix(Vec<String>),
+    /// To questions: `{"answers": {ID: {"answers": [TEXT, ...]}}}`, as Codex has it.
+    Answers(Raw),
     No {
         feedback: Option<String>,
     },

@@ -4,11 +4,12 @@ use std::{path::PathBuf, time::Instant};
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use harnesses::{Flow, Next, Order};
 use protocol::{
-    Action, Answer, Ask, Body, Call, Captured, Decision, Done, Event, Outcome, Refusal, Reply, Run, SandboxMode,
-    Session, Status, TurnError, View, ViewKind, World,
+    Action, Answer, Body, Call, Captured, Done, Event, Exit, Outcome, Reply, Run, SandboxMode, Status, TaskId, TaskOp,
+    TurnError, View, ViewKind, World,
 };
 
 use crate::{
+    KEPT_OUTPUT,
     gate::{Verdict, judge},
     hub::Open,
     thread::{Stopped, Thread},
@@ -18,8 +19,6 @@ use crate::{
 /// A call's program ends by itself after a few rounds of Actions; one that does not is stopped here. A round may hold an Action
 /// for each of hundreds of files.
 const MAX_ROUNDS: usize = 64;
-/// Output of commands kept with an item; the answer made of it is kept whole.
-const KEPT_OUTPUT: usize = 32 * 1024;
 
 impl Thread {
     /// All calls of a reply, group after group; then the harness says how to go on.
@@ -84,7 +83,7 @@ impl Thread {
     /// One Action: gate, deed, events.
     async fn act(&self, call: &Call, action: Action) -> Done {
         let (at, begun) = (crate::now(), Instant::now());
-        let outcome = match judge(&action, &self.settings) {
+        let outcome = match judge(&action, &self.settings()) {
             Verdict::Refuse(refusal) => Outcome::Refused(refusal),
             Verdict::Go => self.perform(call, &action, false).await,
             Verdict::Ask { outside } => match self.approve(&action, outside).await {
@@ -93,41 +92,6 @@ impl Thread {
             },
         };
         Done { action, outcome, took: begun.elapsed().as_millis() as u64, at, tag: crate::tag() }
-    }
-
-    /// Asks the clients. Err: what the model is told instead.
-    async fn approve(&self, action: &Action, outside: bool) -> Result<(), Refusal> {
-        let Some(ask) = self.ask_for(action, outside) else { return Ok(()) };
-        let id = self.hub.approval_id();
-        let answer = self.hub.mailbox.expect(id);
-        self.hub.emit(Event::ApprovalAsked { id, ask });
-        let decision = answer.await.unwrap_or(Decision::Cancel);
-        self.hub.emit(Event::ApprovalDone { id });
-        match decision {
-            Decision::Once | Decision::Session | Decision::Prefix(_) => Ok(()),
-            Decision::No { feedback } => Err(Refusal::User { feedback }),
-            Decision::Cancel => {
-                self.hub.mailbox.stop();
-                Err(Refusal::Cancelled)
-            }
-        }
-    }
-
-    fn ask_for(&self, action: &Action, outside_sandbox: bool) -> Option<Ask> {
-        match action {
-            Action::World(World::Run(run)) => Some(Ask::Command {
-                command: self.command_line(run),
-                cwd: self.run_cwd(run),
-                reason: run.escalate.as_ref().and_then(|e| e.justification.clone()),
-                prefix: run.escalate.as_ref().map(|e| e.prefix.clone()).unwrap_or_default(),
-                outside_sandbox,
-            }),
-            Action::World(World::Change(changes)) => {
-                let changes = views::planned(changes, &self.settings.cwd, |path| path.exists());
-                Some(Ask::Change { changes, reason: None })
-            }
-            _ => None,
-        }
     }
 
     async fn perform(&self, call: &Call, action: &Action, outside: bool) -> Outcome {
@@ -145,17 +109,26 @@ impl Thread {
         if let Some(listen) = key.and_then(|key| self.hub.listener(key)) {
             scope = scope.on_output(listen);
         }
-        self.host.perform(&scope, world).await
+        let task = task_of(&world);
+        let outcome = self.host.perform(&scope, world).await;
+        // A task whose end is told here needs no notice.
+        if let (Some(task), Outcome::Ran { exit, .. }) = (task, &outcome)
+            && *exit != Exit::Running
+        {
+            self.hub.tell_end(task);
+        }
+        outcome
     }
 
     /// The command as Codex shows it: the whole argument list, quoted for a shell.
-    fn command_line(&self, run: &Run) -> String {
+    pub(crate) fn command_line(&self, run: &Run) -> String {
         let argv = tools::shell_argv(&run.shell, &run.script);
         shlex::try_join(argv.iter().map(String::as_str)).unwrap_or_else(|_| argv.join(" "))
     }
 
-    fn run_cwd(&self, run: &Run) -> PathBuf {
-        run.cwd.as_ref().map_or_else(|| self.settings.cwd.clone(), |cwd| self.settings.cwd.join(cwd))
+    pub(crate) fn run_cwd(&self, run: &Run) -> PathBuf {
+        let cwd = &self.settings().cwd;
+        run.cwd.as_ref().map_or_else(|| cwd.clone(), |own| cwd.join(own))
     }
 
     async fn run_command(&self, call: &Call, run: &Run, outside: bool) -> Outcome {
@@ -188,8 +161,9 @@ impl Thread {
         if self.walls_told.replace(true) || self.scope.spec().unconfined() {
             return;
         }
-        let policy = &self.settings.sandbox;
-        let workspace = (policy.mode == SandboxMode::WorkspaceWrite).then_some(self.settings.cwd.as_path());
+        let settings = self.settings();
+        let policy = &settings.sandbox;
+        let workspace = (policy.mode == SandboxMode::WorkspaceWrite).then_some(settings.cwd.as_path());
         if let Some(message) = sandbox::detect().message(workspace, policy.weak) {
             self.hub.hint(&message);
         }
@@ -210,25 +184,6 @@ impl Thread {
             }
         }
         outcome
-    }
-
-    async fn session_action(&self, session: &Session) -> Outcome {
-        match session {
-            Session::Plan { steps, explanation } => {
-                self.hub.plan(steps.clone(), explanation.clone());
-                Outcome::Ok
-            }
-            Session::Query { prompt, .. } => match self.link.side(prompt).await {
-                Ok((text, usage)) => Outcome::Queried { text, usage },
-                Err(error) => Outcome::Failed(protocol::Failure::Other(error.message)),
-            },
-            Session::CountTokens(parts) => {
-                let bytes: usize = parts.iter().filter_map(protocol::Part::as_text).map(str::len).sum();
-                Outcome::Counted { tokens: bytes.div_ceil(4) as u64, exact: false }
-            }
-            // No harness of this build offers the others; what is not offered is refused.
-            _ => Outcome::Refused(Refusal::Limit("this session does not offer it".into())),
-        }
     }
 
     /// Calls of the newest reply that have no answer (after an interrupt) get one.
@@ -255,6 +210,14 @@ impl Thread {
             self.record(Body::Called { call: call.id.clone(), did: Vec::new(), answer })?;
         }
         Ok(())
+    }
+}
+
+/// The task that an Action looks at.
+fn task_of(world: &World) -> Option<TaskId> {
+    match world {
+        World::Stdin { task, .. } | World::Task(TaskOp::Output { task, .. } | TaskOp::Stop { task }) => Some(*task),
+        _ => None,
     }
 }
 

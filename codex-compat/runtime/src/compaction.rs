@@ -43,7 +43,7 @@ impl Thread {
         self.record(Body::Compacted { upto, summary: summary.clone(), total })?;
         self.history.borrow_mut().forget(upto);
         // What is in force stands again after the cut: history before it is not read on resume.
-        self.record(Body::Settings(Box::new(self.settings.clone())))?;
+        self.record(Body::Settings(Box::new((*self.settings()).clone())))?;
         for fact in facts {
             self.record(Body::Fact(fact))?;
         }

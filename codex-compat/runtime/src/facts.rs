@@ -12,15 +12,15 @@ impl Thread {
         let wants = self.with(|cx| self.harness.wants(cx, moment));
         let mut facts = Vec::with_capacity(wants.len());
         for want in wants {
-            let fact = self.fact(&want).await;
+            let Some(fact) = self.fact(&want).await else { continue };
             self.record(Body::Fact(fact.clone()))?;
             facts.push(fact);
         }
         Ok(facts)
     }
 
-    async fn fact(&self, want: &Want) -> Fact {
-        match want {
+    async fn fact(&self, want: &Want) -> Option<Fact> {
+        Some(match want {
             Want::Date => {
                 let now = jiff::Zoned::now();
                 let zone = now.time_zone().iana_name().unwrap_or("Etc/UTC");
@@ -42,9 +42,9 @@ impl Thread {
                 let shell = tools::user_shell();
                 Fact::Shell(shell.file_name().map_or_else(|| "sh".into(), |n| n.to_string_lossy().into_owned()))
             }
-            Want::Git => Fact::Git(git(&self.settings.cwd).await),
+            Want::Git => Fact::Git(git(&self.settings().cwd).await),
             Want::Listing { path, depth, limit } => {
-                let path = self.settings.cwd.join(path);
+                let path = self.settings().cwd.join(path);
                 let mut entries = Vec::new();
                 let more = list(&path, Path::new(""), *depth, *limit, &mut entries);
                 Fact::Listing { path, entries, more }
@@ -52,12 +52,13 @@ impl Thread {
             Want::Stamps(paths) => {
                 let mut stamps = Vec::new();
                 for path in paths {
-                    stamps.push((path.clone(), self.host.stamp(&self.settings.cwd.join(path)).await));
+                    stamps.push((path.clone(), self.host.stamp(&self.settings().cwd.join(path)).await));
                 }
                 Fact::Stamps(stamps)
             }
             Want::Roots => self.scope.roots(),
-        }
+            Want::Skill(name) => return self.skill_fact(name).await,
+        })
     }
 }
 

@@ -13,7 +13,8 @@ pub(crate) enum Verdict {
     Refuse(Refusal),
 }
 
-/// Judges one Action under the settings in force.
+/// Judges one Action under the settings in force. A page may be fetched in every sandbox mode, and in plan mode: that is the
+/// program's own request, which reaches no private address, and no command's.
 pub(crate) fn judge(action: &Action, settings: &Settings) -> Verdict {
     let Action::World(world) = action else { return Verdict::Go };
     if let Mode::Plan { file } = &settings.mode
@@ -29,7 +30,9 @@ pub(crate) fn judge(action: &Action, settings: &Settings) -> Verdict {
         }
         (_, ApprovalPolicy::Never) => Verdict::Go,
         (World::Run(run), _) if run.escalate.is_some() && !full => Verdict::Ask { outside: true },
-        (World::Run(_) | World::Change(_), ApprovalPolicy::Untrusted) => Verdict::Ask { outside: false },
+        (World::Run(_) | World::Change(_) | World::Fetch { .. }, ApprovalPolicy::Untrusted) => {
+            Verdict::Ask { outside: false }
+        }
         _ => Verdict::Go,
     }
 }

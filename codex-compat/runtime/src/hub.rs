@@ -1,5 +1,10 @@
 //! The one ordered stream of events, and what must be remembered to write it: keys of items, open commands, the plan.
-use std::{cell::RefCell, collections::HashMap, path::PathBuf, time::Instant};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    time::Instant,
+};
 
 use protocol::{BlockKind, Delta, Event, PlanStep, Reply, TaskId, TurnId, View, ViewKind};
 use tokio::sync::mpsc;
@@ -21,6 +26,8 @@ struct State {
     last_message: Option<String>,
     plan: Option<(u64, Vec<PlanStep>)>,
     tasks: HashMap<TaskId, Open>,
+    /// Ended tasks whose end was the answer to a call.
+    told: HashSet<TaskId>,
     steps: u64,
     tokens: u64,
 }
@@ -152,6 +159,20 @@ impl Hub {
     /// A command goes on in the background; its item is completed when it ends.
     pub(crate) fn leave_open(&self, task: TaskId, open: Open) {
         self.state.borrow_mut().tasks.insert(task, open);
+    }
+
+    pub(crate) fn has_open_tasks(&self) -> bool {
+        !self.state.borrow().tasks.is_empty()
+    }
+
+    /// The model knows of the end of a task.
+    pub(crate) fn tell_end(&self, task: TaskId) {
+        self.state.borrow_mut().told.insert(task);
+    }
+
+    /// Whether the model knows. Asked once: numbers of tasks are used again.
+    pub(crate) fn was_told(&self, task: TaskId) -> bool {
+        self.state.borrow_mut().told.remove(&task)
     }
 
     pub(crate) fn take_open(&self, task: TaskId) -> Option<Open> {

@@ -1,10 +1,13 @@
 //! A thread: conversation, turn loop, gate, compaction, resume. Clients reach it by Ops and see it by Events; there is no
 //! other way in.
 mod actor;
+mod asking;
+mod background;
 mod calls;
 mod compaction;
 mod facts;
 mod gate;
+mod grants;
 mod history;
 mod hub;
 mod limits;
@@ -12,8 +15,10 @@ mod link;
 mod mailbox;
 mod mend;
 mod notify;
+mod session;
 mod setup;
 mod show;
+mod skills;
 mod start;
 mod thread;
 mod views;
@@ -24,6 +29,9 @@ pub use show::show_harness;
 pub use start::{Begin, Brief, Local, Start, StartError, Which, start};
 pub use thread::Thread;
 pub use tools::read_image;
+
+/// Bytes of a command's output kept with an item; the answer made of it is kept whole.
+const KEPT_OUTPUT: usize = 32 * 1024;
 
 /// Milliseconds since the epoch.
 fn now() -> protocol::Millis {

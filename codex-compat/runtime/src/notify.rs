@@ -27,7 +27,7 @@ impl Thread {
             "type": "agent-turn-complete",
             "thread-id": self.id,
             "turn-id": turn,
-            "cwd": self.settings.cwd.to_string_lossy(),
+            "cwd": self.settings().cwd.to_string_lossy(),
             "client": self.originator,
             "input-messages": inputs,
             "last-assistant-message": last_message,

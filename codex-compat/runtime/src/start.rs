@@ -2,10 +2,11 @@
 use std::{
     cell::{Cell, RefCell},
     path::PathBuf,
+    rc::Rc,
 };
 
 use config::Loaded;
-use harnesses::{Doc, Persona, Words};
+use harnesses::{Doc, Persona, SkillInfo, Words};
 use protocol::{ApprovalPolicy, Body, Event, Raw, Settings, ThreadId};
 use sessions::{Filter, Meta, Session, Store};
 use tokio::sync::mpsc;
@@ -29,6 +30,8 @@ pub struct Start {
     pub limits: Limits,
     /// Tell text and output as they come.
     pub live: bool,
+    /// A client answers what is asked (`Event::ApprovalAsked`): questions, plans.
+    pub answered: bool,
     /// `exec`, `cli`, ...: which of our faces it is.
     pub source: String,
     pub thread_source: Option<String>,
@@ -50,6 +53,7 @@ impl Start {
             local: None,
             limits: Limits::default(),
             live: false,
+            answered: false,
             source: String::new(),
             thread_source: None,
             originator: String::new(),
@@ -133,6 +137,8 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
         project: doc.scope == config::DocScope::Project,
         text: doc.text,
     });
+    let skills = config::discover_skills(&start.loaded.home, &start.loaded.config, &start.loaded.project);
+    warnings.extend(skills.warnings.iter().map(ToString::to_string));
 
     let id = session.id().clone();
     // Of an ephemeral thread nothing is kept; what it saves lies among the temporary files.
@@ -148,12 +154,12 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
     let mut thread = Thread {
         id,
         turn: RefCell::default(),
-        settings,
+        settings: RefCell::new(settings.into()),
         harness: target.harness,
         link,
         persona: Persona::default(),
         docs: docs.collect(),
-        skills: Vec::new(),
+        skills: skills.skills.into_iter().map(skill_info).collect(),
         words: Words::default(),
         extra_tools: Vec::new(),
         history: RefCell::new(history),
@@ -164,6 +170,9 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
         tally: RefCell::default(),
         limits: start.limits,
         once: RefCell::default(),
+        grants: Rc::default(),
+        answered: start.answered,
+        own_plan_mode: Cell::new(false),
         walls_told: Cell::new(false),
         warnings,
         asides,
@@ -177,10 +186,15 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
     }
     if !same {
         thread
-            .record(Body::Settings(Box::new(thread.settings.clone())))
+            .record(Body::Settings(Box::new((*thread.settings()).clone())))
             .map_err(|e| StartError(format!("Error: {}", e.message)))?;
     }
     Ok(thread)
+}
+
+fn skill_info(skill: config::Skill) -> SkillInfo {
+    let scope = skill.scope.as_str().to_owned();
+    SkillInfo { name: skill.name, description: skill.description, file: skill.file.display().to_string(), scope }
 }
 
 /// The first line of a new session.

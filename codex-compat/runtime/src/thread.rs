@@ -1,5 +1,8 @@
 //! A conversation, and the loop that is a turn: look, say, ask, read, do, until the model is done.
-use std::cell::{Cell, RefCell};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 
 use harnesses::{Context, Doc, End, Flow, Harness, Moment, Persona, Reading, SkillInfo, Words};
 use protocol::{
@@ -7,13 +10,13 @@ use protocol::{
     TurnCause, TurnError, TurnId, Usage,
 };
 
-use crate::{history::History, hub::Hub, limits::Limits, link::Link};
+use crate::{grants::Grants, history::History, hub::Hub, limits::Limits, link::Link};
 
 /// Everything that a conversation needs to go on. Fields that change stand in cells: calls of one reply run side by side.
 pub struct Thread {
     pub(crate) id: ThreadId,
     pub(crate) turn: RefCell<TurnId>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: RefCell<Rc<Settings>>,
     pub(crate) harness: &'static dyn Harness,
     pub(crate) link: Link,
     pub(crate) persona: Persona,
@@ -30,6 +33,12 @@ pub struct Thread {
     pub(crate) limits: Limits,
     /// What a harness wants said once more, or in another tune, in the next request only.
     pub(crate) once: RefCell<Once>,
+    /// What clients have allowed for good.
+    pub(crate) grants: Rc<RefCell<Grants>>,
+    /// A client is there that answers questions.
+    pub(crate) answered: bool,
+    /// Plan mode was entered by the agent itself, which may leave it by itself.
+    pub(crate) own_plan_mode: Cell<bool>,
     /// The user knows how strong the sandbox is here.
     pub(crate) walls_told: Cell<bool>,
     /// For the user, at the start.
@@ -85,11 +94,12 @@ impl Thread {
                 Reading::Again { drop_reply, say, keep, tune } => self.again(drop_reply, say, keep, tune)?,
                 Reading::Stop(end) => Flow::End(end),
             };
+            let news = matches!(flow, Flow::End(_)) && self.news_of_background().await?;
             let queued = self.hub.mailbox.take_queued();
             match flow {
                 Flow::Step => {}
                 Flow::Say(parts) => self.record(Body::User { origin: Origin::Harness, parts }).map(drop)?,
-                Flow::End(end) if queued.is_none() => return Ok(end),
+                Flow::End(end) if queued.is_none() && !news => return Ok(end),
                 Flow::End(_) => {}
             }
             if let Some(parts) = queued {
@@ -118,15 +128,18 @@ impl Thread {
         }
     }
 
-    /// Starts a turn with `parts` and tells the clients how it ended.
-    pub(crate) async fn run_turn(&self, parts: Vec<Part>) -> Result<Ended, TurnError> {
+    /// Starts a turn with what the user said, or with what happened by itself, and tells the clients how it ended.
+    pub(crate) async fn run_turn(&self, parts: Option<Vec<Part>>) -> Result<Ended, TurnError> {
         self.hub.mailbox.reset();
         let turn = TurnId(uuid::Uuid::now_v7().to_string());
         *self.turn.borrow_mut() = turn.clone();
         self.hub.turn_started(turn.clone());
-        let begun = self.record(Body::User { origin: Origin::User, parts });
+        let begun = match parts {
+            Some(parts) => self.record(Body::User { origin: Origin::User, parts }).map(drop),
+            None => Ok(()),
+        };
         let ended = match begun {
-            Ok(_) => self.work_in_time().await,
+            Ok(()) => self.work_in_time().await,
             Err(error) => Err(error.into()),
         };
         self.hub.close_plan();
@@ -141,6 +154,7 @@ impl Thread {
                     self.hub.message(text.clone());
                 }
                 let last_message = self.hub.last_message();
+                self.take_notices()?;
                 self.record(Body::Notice(Notice::TurnEnded))?;
                 self.notify(last_message.as_deref());
                 self.hub.emit(Event::TurnCompleted { turn, total, last_message: last_message.clone() });
@@ -166,6 +180,7 @@ impl Thread {
 
     /// One request and its reply: facts are looked up, new items put into words, the reply stored and shown.
     pub(crate) async fn ask(&self) -> Result<Reply, Stopped> {
+        self.take_notices()?;
         self.look(self.moment()).await?;
         self.say()?;
         let once = self.once.take();
@@ -300,9 +315,14 @@ impl Thread {
         Ok(id)
     }
 
+    /// Those in force now.
+    pub(crate) fn settings(&self) -> Rc<Settings> {
+        self.settings.borrow().clone()
+    }
+
     /// Runs `f` with what a harness may see. Never held across an await.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&Context) -> R) -> R {
-        let (history, turn) = (self.history.borrow(), self.turn.borrow());
+        let (history, turn, settings) = (self.history.borrow(), self.turn.borrow(), self.settings());
         let model: &ModelInfo = &self.link.model;
         f(&history.context(Context {
             thread: &self.id,
@@ -310,7 +330,7 @@ impl Thread {
             model,
             caps: &self.link.fit.caps,
             source: &self.link.fit.source,
-            settings: &self.settings,
+            settings: &settings,
             items: &[],
             said: &[],
             persona: &self.persona,

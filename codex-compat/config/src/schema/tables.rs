@@ -77,7 +77,15 @@ table!(
         /// A boolean or a table.
         web_search: Option<WebSearchTool>,
         experimental_request_user_input: Option<Any>,
+        web_fetch: WebFetch,
         update_plan: EnabledTable,
+    }
+);
+table!(
+    /// `[tools.web_fetch]`, ours
+    WebFetch {
+        /// Also pages of this machine and of private networks.
+        allow_private: Off,
     }
 );
 table!(

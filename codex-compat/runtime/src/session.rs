@@ -1,0 +1,34 @@
+//! The Session half of Actions: what is done to the thread itself.
+use protocol::{Failure, Outcome, Refusal, Session, TurnError};
+
+use crate::thread::Thread;
+
+impl Thread {
+    pub(crate) async fn session_action(&self, session: &Session) -> Outcome {
+        self.try_session(session).await.unwrap_or_else(|error| Outcome::Failed(Failure::Other(error.message)))
+    }
+
+    async fn try_session(&self, session: &Session) -> Result<Outcome, TurnError> {
+        Ok(match session {
+            Session::Plan { steps, explanation } => {
+                self.hub.plan(steps.clone(), explanation.clone());
+                Outcome::Ok
+            }
+            Session::Mode(mode) => self.change_mode(mode)?,
+            Session::ProposePlan { text } => self.propose_plan(text.as_deref()).await?,
+            Session::Ask { questions, .. } => self.ask_user(questions).await,
+            Session::Skill { name, .. } => self.skill(name).await,
+            Session::Query { prompt, .. } => {
+                let (text, usage) = self.link.side(prompt).await?;
+                self.tally.borrow_mut().total += usage;
+                Outcome::Queried { text, usage }
+            }
+            Session::CountTokens(parts) => {
+                let bytes: usize = parts.iter().filter_map(protocol::Part::as_text).map(str::len).sum();
+                Outcome::Counted { tokens: bytes.div_ceil(4) as u64, exact: false }
+            }
+            // No harness of this build offers the others; what is not offered is refused.
+            _ => Outcome::Refused(Refusal::Limit("this session does not offer it".into())),
+        })
+    }
+}
