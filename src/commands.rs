@@ -105,13 +105,21 @@ fn run_sandbox(outer: Flags, sandbox: Sandbox) -> ExitCode {
         let mut policy = config::effective_sandbox(&loaded.config, loaded.trusted());
         policy.writable_roots.extend(flags.add_dir.iter().map(|dir| cwd.join(dir)));
         let tmpdir = std::env::var_os("TMPDIR").map(PathBuf::from);
-        let around = sandbox::Surroundings { tmpdir: tmpdir.as_deref(), state: &loaded.home.dir };
+        let home = std::env::home_dir();
+        let around = sandbox::Surroundings {
+            tmpdir: tmpdir.as_deref(),
+            home: home.as_deref(),
+            state: &loaded.home.dir,
+        };
         sandbox::Spec::resolve(&policy, &cwd, &around).map_err(|e| format!("Error: {e}"))
     };
     let code = if sandbox.check {
         print(&sandbox::check_report()).map(|()| 0)
     } else {
         spec().map(|spec| {
+            for note in &spec.notes {
+                let _ = writeln!(std::io::stderr(), "warning: {note}");
+            }
             sandbox::run_foreground(&spec, sandbox.command).unwrap_or_else(|error| {
                 let _ = writeln!(io::stderr(), "Error: {error}");
                 error.exit_code()

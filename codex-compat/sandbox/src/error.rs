@@ -15,7 +15,7 @@ pub enum Error {
     Nul { what: String },
     #[error("descriptor {0} cannot be handed to a command; use 3 to 63")]
     Descriptor(i32),
-    #[error("cannot start the sandbox helper {}: {source}", path.display())]
+    #[error("cannot start the sandbox helper {}: {source}{}", path.display(), remedy(source))]
     Helper { path: PathBuf, source: io::Error },
     #[error("{} cannot act as sandbox helper: its main() must call sandbox::helper_if_asked() first", path.display())]
     NotAHelper { path: PathBuf },
@@ -26,7 +26,7 @@ pub enum Error {
     Unwatchable { path: PathBuf, reason: String },
     #[error(transparent)]
     Setup(#[from] Failure),
-    #[error("sandbox: {0}")]
+    #[error("sandbox: {}{}", .0, remedy(.0))]
     Io(#[from] io::Error),
 }
 
@@ -38,11 +38,35 @@ impl Error {
             _ => 1,
         }
     }
+
+    /// Descriptors, processes or memory ran out: what failed now can succeed in a moment.
+    pub fn is_shortage(&self) -> bool {
+        match self {
+            Error::Setup(failure) => failure.is_shortage(),
+            Error::Io(source) | Error::Helper { source, .. } => shortage(source).is_some(),
+            _ => false,
+        }
+    }
+}
+
+/// What ran out, as the user can help it. None: the error is no shortage.
+fn shortage(error: &io::Error) -> Option<&'static str> {
+    match error.raw_os_error()? {
+        libc::EMFILE => Some("raise the limit of open files, for example with `ulimit -n 1024`"),
+        libc::ENFILE => Some("the whole system is out of open files; end some programs"),
+        libc::EAGAIN => Some("out of processes; raise `ulimit -u` or the container's limit, or end some programs"),
+        libc::ENOMEM => Some("end some programs or raise the memory limit"),
+        _ => None,
+    }
+}
+
+fn remedy(error: &io::Error) -> String {
+    shortage(error).map(|remedy| format!("; {remedy}")).unwrap_or_default()
 }
 
 /// A step of the helper that did not succeed, so the command was not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("sandbox: {step}: {}", io::Error::from_raw_os_error(*errno))]
+#[error("sandbox: {step}: {}{}", self.cause(), self.remedy())]
 pub struct Failure {
     /// What was being done, with the path if one is concerned; `exec PROGRAM` for the command itself.
     pub step: String,
@@ -50,6 +74,19 @@ pub struct Failure {
 }
 
 impl Failure {
+    pub(crate) fn cause(&self) -> io::Error {
+        io::Error::from_raw_os_error(self.errno)
+    }
+
+    /// Descriptors, processes or memory ran out.
+    pub fn is_shortage(&self) -> bool {
+        shortage(&self.cause()).is_some()
+    }
+
+    fn remedy(&self) -> String {
+        remedy(&self.cause())
+    }
+
     /// Exit status for shells and scripts: 127 or 126 as a shell has it where the program itself could not be
     /// executed, else 97.
     pub fn exit_code(&self) -> i32 {
@@ -58,5 +95,27 @@ impl Failure {
             (true, _) => 126,
             _ => 97,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn a_shortage_says_what_to_raise() {
+        let check = |errno, expected: &str| {
+            let failure = Failure { step: "fork".to_owned(), errno };
+            assert_eq!((failure.to_string().as_str(), failure.is_shortage()), (expected, expected.contains("; ")));
+        };
+        check(
+            libc::EMFILE,
+            "sandbox: fork: Too many open files (os error 24); raise the limit of open files, for example with `ulimit -n 1024`",
+        );
+        check(libc::EPERM, "sandbox: fork: Operation not permitted (os error 1)");
+        let error = Error::Io(io::Error::from_raw_os_error(libc::EAGAIN));
+        assert!(error.is_shortage() && error.to_string().contains("ulimit -u"), "{error}");
     }
 }

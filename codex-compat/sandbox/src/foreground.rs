@@ -17,6 +17,7 @@ pub fn run_foreground(spec: &Spec, argv: Vec<OsString>) -> Result<i32, Error> {
     let mut launch = Launch::new(argv, env, spec.cwd.clone());
     (launch.stdin, launch.stdout, launch.stderr) = (Stdin::Inherit, Stream::Inherit, Stream::Inherit);
     launch.session = Session::Callers;
+    crate::raise_open_files();
     match wait(spec, launch)? {
         Status::NotRun(failure) => Err(failure.into()),
         status => Ok(status.code()),

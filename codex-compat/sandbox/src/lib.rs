@@ -25,7 +25,7 @@ pub use foreground::run_foreground;
 #[cfg(unix)]
 pub use launch::{Launch, Session, Size, Status, Stdin, Stream};
 #[cfg(target_os = "linux")]
-pub use linux::{Child, detect, force_rung, helper_if_asked, set_helper, spawn, sweep};
+pub use linux::{Child, detect, force_rung, helper_if_asked, raise_open_files, set_helper, spawn, sweep};
 pub use network::network_off_env;
 #[cfg(all(unix, not(target_os = "linux")))]
 pub use plain::{Child, spawn};
@@ -39,6 +39,10 @@ pub const PROTECTED: [&str; 5] = [".git", ".openinterpreter", ".codex", ".agents
 /// Only Linux needs a helper.
 #[cfg(not(target_os = "linux"))]
 pub fn helper_if_asked() {}
+
+/// Only Linux has a helper that gives commands the old limit back.
+#[cfg(not(target_os = "linux"))]
+pub fn raise_open_files() {}
 
 /// Only Linux has a jail so far.
 #[cfg(not(target_os = "linux"))]

@@ -58,11 +58,15 @@ impl Rung {
                     )
                 }
             }),
-            Rung::Nothing if cfg!(target_os = "linux") => Some(
-                "sandbox: this kernel offers neither namespaces nor Landlock; commands are refused. \
-                 Use --sandbox danger-full-access inside a container or VM you trust"
+            #[cfg(target_os = "linux")]
+            Rung::Nothing => Some(match crate::linux::why_nothing() {
+                // What can be put right is no reason to go without a sandbox.
+                Some(why) => format!("{why}. Commands are refused; `interpreter sandbox --check` shows each step"),
+                None => "sandbox: this kernel offers neither namespaces nor Landlock; commands are refused. \
+                         Use --sandbox danger-full-access inside a container or VM you trust"
                     .to_owned(),
-            ),
+            }),
+            #[cfg(not(target_os = "linux"))]
             Rung::Nothing => Some(
                 "sandbox: there is no sandbox for this system yet; commands are refused. \
                  Use --sandbox danger-full-access inside a container or VM you trust"
@@ -109,7 +113,8 @@ pub fn check_report() -> String {
     }
     #[cfg(target_os = "linux")]
     {
-        for (rung, failure) in crate::linux::trials() {
+        // A shortage is in the message already.
+        for (rung, failure) in crate::linux::trials().unwrap_or_default() {
             let _ = writeln!(text, "rung {} is not possible here: {failure}", rung.name());
         }
         let abi = crate::linux::landlock_abi();

@@ -25,6 +25,9 @@ pub struct Spec {
     pub weak: bool,
     /// The program's own folder, never writable for a command. Locks of place-holders live in it.
     pub state: PathBuf,
+    /// What was asked for and is not done, for the user; a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +52,8 @@ pub enum RootKind {
 pub struct Surroundings<'a> {
     /// `$TMPDIR` as the command will see it.
     pub tmpdir: Option<&'a Path>,
+    /// The user's home folder. A `$TMPDIR` that holds it is none, whatever the variable says.
+    pub home: Option<&'a Path>,
     /// The program's home (`INTERPRETER_HOME`).
     pub state: &'a Path,
 }
@@ -61,6 +66,7 @@ impl Spec {
             .and_then(|path| if path.is_dir() { Ok(path) } else { Err(io::ErrorKind::NotADirectory.into()) })
             .map_err(|source| Error::Cwd { path: cwd.to_owned(), source })?;
         let mut roots: Vec<Root> = Vec::new();
+        let mut notes = Vec::new();
         if policy.mode == SandboxMode::WorkspaceWrite {
             let mut add = |path: &Path, kind| {
                 if let Ok(path) = fs::canonicalize(canonical.join(path))
@@ -77,7 +83,10 @@ impl Spec {
             if let (false, Some(tmpdir)) = (policy.exclude_tmpdir, around.tmpdir)
                 && tmpdir.is_absolute()
             {
-                add(tmpdir, RootKind::Temporary);
+                match holds_home(tmpdir, around.home) {
+                    false => add(tmpdir, RootKind::Temporary),
+                    true => notes.extend(not_temporary(tmpdir, &roots)),
+                }
             }
             // Paths compare component by component, so a folder comes before everything in it.
             roots.sort_by(|a, b| a.path.cmp(&b.path));
@@ -89,6 +98,7 @@ impl Spec {
             network: policy.network || policy.mode == SandboxMode::DangerFullAccess,
             weak: policy.weak,
             state: fs::canonicalize(around.state).unwrap_or_else(|_| around.state.to_owned()),
+            notes,
         })
     }
 
@@ -134,6 +144,23 @@ impl Spec {
         let guard = guards.iter().filter_map(|guard| depth(&guard.path)).max();
         root.is_some() && root >= guard
     }
+}
+
+/// `/`, the home folder, or what it lies in.
+fn holds_home(tmpdir: &Path, home: Option<&Path>) -> bool {
+    let Ok(tmpdir) = fs::canonicalize(tmpdir) else { return false };
+    let home = home.and_then(|home| fs::canonicalize(home).ok());
+    tmpdir.parent().is_none() || home.is_some_and(|home| home.starts_with(&tmpdir))
+}
+
+/// None where it is writable for another reason.
+fn not_temporary(tmpdir: &Path, roots: &[Root]) -> Option<String> {
+    let path = fs::canonicalize(tmpdir).ok()?;
+    let known = roots.iter().any(|root| path.starts_with(&root.path));
+    (!known).then(|| {
+        let shown = tmpdir.display();
+        format!("TMPDIR is {shown}, which holds the home folder: commands cannot write there. Set it to a folder of its own")
+    })
 }
 
 /// The path with every link resolved, whether its last parts exist or not. None where that cannot be said:

@@ -29,7 +29,7 @@ fn microseconds_per_command() {
     let workspace = base.path().join("w");
     std::fs::create_dir_all(workspace.join(".git")).unwrap();
     let spec = |mode| {
-        let around = Surroundings { tmpdir: None, state: &base.path().join("state") };
+        let around = Surroundings { tmpdir: None, home: None, state: &base.path().join("state") };
         Spec::resolve(&SandboxPolicy::new(mode), Path::new(&workspace), &around).unwrap()
     };
     let plain = || assert!(std::process::Command::new("/bin/true").status().unwrap().success());

@@ -31,7 +31,7 @@ impl Place {
     }
 
     fn spec(&self, mode: SandboxMode) -> Spec {
-        let around = Surroundings { tmpdir: None, state: &self.0.path().join("state") };
+        let around = Surroundings { tmpdir: None, home: None, state: &self.0.path().join("state") };
         Spec::resolve(&SandboxPolicy::new(mode), &self.workspace(), &around).unwrap()
     }
 

@@ -24,6 +24,8 @@ pub struct Scope {
     pub(crate) saved: PathBuf,
     call: Option<CallId>,
     outside: bool,
+    /// Pages of this machine and of private networks may be fetched.
+    pub(crate) private_pages: bool,
     facts: Roots,
 }
 
@@ -48,12 +50,13 @@ impl Scope {
     ) -> Result<Scope, sandbox::Error> {
         let policy = &settings.sandbox;
         let tmpdir = env.iter().find(|(name, _)| name == "TMPDIR").map(|(_, value)| PathBuf::from(value));
-        let around = Surroundings { tmpdir: tmpdir.as_deref(), state: home };
+        let user = std::env::var_os("HOME").map(PathBuf::from);
+        let around = Surroundings { tmpdir: tmpdir.as_deref(), home: user.as_deref(), state: home };
         let spec = Spec::resolve(policy, &settings.cwd, &around)?;
         let confined = policy.mode == SandboxMode::WorkspaceWrite;
         let facts = Roots {
             slash_tmp: confined && !policy.exclude_slash_tmp,
-            tmpdir: confined && !policy.exclude_tmpdir && tmpdir.is_some(),
+            tmpdir: confined && !policy.exclude_tmpdir && tmpdir.is_some() && spec.notes.is_empty(),
         };
         Ok(Scope {
             cwd: settings.cwd.clone(),
@@ -64,6 +67,7 @@ impl Scope {
             saved: session.into(),
             call: None,
             outside: false,
+            private_pages: false,
             facts,
         })
     }
@@ -75,6 +79,11 @@ impl Scope {
     /// Without walls and fence: the escalation was approved.
     pub fn outside(mut self, outside: bool) -> Scope {
         self.outside = outside;
+        self
+    }
+    /// `tools.web_fetch.allow_private`.
+    pub fn with_private_pages(mut self, allowed: bool) -> Scope {
+        self.private_pages = allowed;
         self
     }
     /// Commands, searches and waiting end when it is set.

@@ -41,10 +41,12 @@ pub(super) fn receive_order(socket: RawFd) -> io::Result<(Vec<u8>, Vec<OwnedFd>)
     if got != head.len() {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    let fds = low
-        .into_iter()
-        .map(|fd| super::sys::dup_above(fd.as_raw_fd(), FIRST_OWN_FD))
-        .collect::<io::Result<Vec<_>>>()?;
+    let mut fds = Vec::with_capacity(low.len());
+    for fd in low {
+        let moved = super::sys::dup_above(fd.as_raw_fd(), FIRST_OWN_FD);
+        // The kernel calls a number above the limit an invalid argument.
+        fds.push(moved.map_err(|_| io::Error::from_raw_os_error(libc::EMFILE))?);
+    }
     let mut order = vec![0; u32::from_le_bytes(head) as usize];
     let mut filled = 0;
     while filled < order.len() {
@@ -106,6 +108,10 @@ pub(super) fn receive_with_fds(socket: RawFd, bytes: &mut [u8], flags: i32) -> i
                 fds.extend((0..count).map(|i| OwnedFd::from_raw_fd(data.add(i).read_unaligned())));
             }
             header = libc::CMSG_NXTHDR(&message, header);
+        }
+        // There is room for all that is ever sent: some had no number left here.
+        if message.msg_flags & libc::MSG_CTRUNC != 0 {
+            return Err(io::Error::from_raw_os_error(libc::EMFILE));
         }
         Ok((got as usize, fds))
     }

@@ -3,6 +3,7 @@ mod channel;
 mod child;
 mod detect;
 mod helper;
+mod limits;
 mod order;
 mod placeholder;
 mod plan;
@@ -12,8 +13,9 @@ mod tree;
 mod weak;
 
 pub use child::Child;
-pub(crate) use detect::trials;
+pub(crate) use detect::{trials, why_nothing};
 pub use detect::{detect, force_rung};
+pub use limits::raise_open_files;
 pub use placeholder::sweep;
 pub use spawn::{helper_if_asked, set_helper, spawn};
 pub(crate) use sys::landlock_abi;

@@ -16,6 +16,8 @@ pub(super) struct Order {
     /// We are root and the workspace is another user's: leave the command what root needs to work on it.
     pub foreign_owner: bool,
     pub tty: Option<Size>,
+    /// Soft limit of open files for the command; 0: as the helper has it.
+    pub open_files: u32,
     pub cwd: CString,
     /// Trees put over the read-only one, outer paths first.
     pub mounts: Vec<Mount>,
@@ -57,6 +59,7 @@ impl Order {
         }
         let size = self.tty.unwrap_or(Size { rows: 0, cols: 0 });
         out.number((u32::from(size.rows) << 16) | u32::from(size.cols));
+        out.number(self.open_files);
         out.string(&self.cwd);
         out.number(self.mounts.len() as u32);
         for mount in &self.mounts {
@@ -83,6 +86,7 @@ impl Order {
         let [network, trial, own_session, linger, whole_disk, foreign_owner, has_tty] = input.flags()?;
         let size = input.number()?;
         let tty = has_tty.then_some(Size { rows: (size >> 16) as u16, cols: size as u16 });
+        let open_files = input.number()?;
         let cwd = input.string()?;
         let mounts = input.list(|input| {
             let [read_only, optional] = input.flags()?;
@@ -99,6 +103,7 @@ impl Order {
             linger,
             foreign_owner,
             tty,
+            open_files,
             cwd,
             mounts,
             whole_disk,
@@ -180,6 +185,7 @@ mod tests {
             rung in prop::option::of(prop::sample::select(Rung::ALL.to_vec())),
             flags in any::<[bool; 6]>(),
             tty in prop::option::of(any::<(u16, u16)>()),
+            open_files in any::<u32>(),
             cwd in text(),
             mounts in prop::collection::vec((any::<[bool; 2]>(), text()), 0..4),
             lists in (texts(), texts(), texts()),
@@ -191,8 +197,8 @@ mod tests {
             let (grants, argv, env) = lists;
             let tty = tty.map(|(rows, cols)| Size { rows, cols });
             Order {
-                rung, network, trial, own_session, linger, foreign_owner, tty, cwd, mounts, whole_disk, grants, argv, env,
-                targets,
+                rung, network, trial, own_session, linger, foreign_owner, tty, open_files, cwd, mounts, whole_disk, grants,
+                argv, env, targets,
             }
         }
     }

@@ -119,6 +119,7 @@ mod tests {
     fn spec(roots: &[&str]) -> Spec {
         let root = |path: &&str| Root { path: path.into(), kind: RootKind::Workspace };
         Spec {
+            notes: Vec::new(),
             mode: SandboxMode::WorkspaceWrite,
             cwd: roots[0].into(),
             roots: roots.iter().map(root).collect(),

@@ -19,7 +19,7 @@ use super::{
     Child,
     channel::{self, FIRST_OWN_FD},
     child::Guarded,
-    detect, helper,
+    detect, helper, limits,
     order::Order,
     placeholder::{Placeholder, sweep},
     plan::{Plan, c_path, c_string},
@@ -58,8 +58,8 @@ pub fn spawn(spec: &Spec, launch: Launch) -> Result<Child, Error> {
     let foreign_owner = has_foreign_owner(spec);
     let rung = match (spec.unconfined(), foreign_owner) {
         (true, _) => None,
-        (false, false) => Some(detect::detect()),
-        (false, true) => Some(detect::with_real_capabilities()),
+        (false, false) => Some(detect::rung()?),
+        (false, true) => Some(detect::with_real_capabilities()?),
     };
     if rung == Some(Rung::Nothing) {
         return Err(Error::Refused(Rung::Nothing.message(None, false).unwrap_or_default()));
@@ -71,6 +71,7 @@ pub fn spawn(spec: &Spec, launch: Launch) -> Result<Child, Error> {
         own_session: launch.session == Session::Own,
         linger: launch.linger,
         tty: launch.tty,
+        open_files: limits::before(),
         cwd: c_path(&spec.cwd.join(&launch.cwd))?,
         ..Order::default()
     };

@@ -34,7 +34,7 @@ impl Tree {
         let mut policy = SandboxPolicy::new(SandboxMode::WorkspaceWrite);
         policy.writable_roots = extra.iter().map(|name| self.path(name)).collect();
         (policy.exclude_slash_tmp, policy.exclude_tmpdir) = (true, true);
-        let around = Surroundings { tmpdir: None, state: &self.path("state") };
+        let around = Surroundings { tmpdir: None, home: None, state: &self.path("state") };
         Spec::resolve(&policy, &self.path("w"), &around).unwrap()
     }
 
@@ -148,7 +148,7 @@ fn may_write_says_what_the_jail_would_do() {
     assert_eq!(spec.may_write(Path::new("relative")), true);
 
     let with = |mode| {
-        let around = Surroundings { tmpdir: None, state: &tree.path("state") };
+        let around = Surroundings { tmpdir: None, home: None, state: &tree.path("state") };
         Spec::resolve(&SandboxPolicy::new(mode), &tree.path("w"), &around).unwrap()
     };
     assert_eq!(with(SandboxMode::ReadOnly).may_write(&tree.path("w/file")), false);
@@ -157,7 +157,31 @@ fn may_write_says_what_the_jail_would_do() {
 
 #[test]
 fn a_missing_workspace_is_an_error_that_names_it() {
-    let around = Surroundings { tmpdir: None, state: Path::new("/nowhere") };
+    let around = Surroundings { tmpdir: None, home: None, state: Path::new("/nowhere") };
     let error = Spec::resolve(&SandboxPolicy::new(SandboxMode::ReadOnly), Path::new("/no/such"), &around).unwrap_err();
     assert_eq!(error.to_string(), "working folder /no/such: No such file or directory (os error 2)");
+}
+
+#[test]
+fn a_tmpdir_that_holds_the_home_folder_is_not_writable() {
+    let tree = Tree::new(&["w/", "u/me/tmp/", "link -> u"]);
+    let home = tree.path("u/me");
+    let check = |tmpdir: &Path, writable: bool| {
+        let mut policy = SandboxPolicy::new(SandboxMode::WorkspaceWrite);
+        policy.exclude_slash_tmp = true;
+        let around = Surroundings { tmpdir: Some(tmpdir), home: Some(&home), state: &tree.path("state") };
+        let spec = Spec::resolve(&policy, &tree.path("w"), &around).unwrap();
+        let real = fs::canonicalize(tmpdir).unwrap();
+        assert_eq!(spec.roots.iter().any(|root| root.path == real), writable, "{}", tmpdir.display());
+        assert_eq!(spec.notes.len(), usize::from(!writable), "{:?}", spec.notes);
+    };
+    check(&tree.path("u/me/tmp"), true);
+    check(Path::new("/"), false);
+    check(&home, false);
+    check(&tree.path("u"), false);
+    check(&tree.path("link"), false);
+    // The workspace itself: writable because the user works there.
+    let policy = SandboxPolicy { exclude_slash_tmp: true, ..SandboxPolicy::new(SandboxMode::WorkspaceWrite) };
+    let around = Surroundings { tmpdir: Some(&home), home: Some(&home), state: &tree.path("state") };
+    assert_eq!(Spec::resolve(&policy, &home, &around).unwrap().notes, Vec::<String>::new());
 }

@@ -129,3 +129,25 @@ fn inside_a_jail_the_third_rung_holds() {
     stage.set("EXPECTED_FAILURES", std::path::Path::new("rung 1 is not possible here: sandbox: unshare:"));
     stage.works(&format!("'{}' --exact ladder::detects_as_told --ignored --nocapture", exe.display()));
 }
+
+/// Too few open files say nothing about the machine, so nothing is made of them for later.
+#[test]
+fn a_shortage_is_told_and_passes() {
+    for soft in ["20", "40", "64"] {
+        let limit = format!("ulimit -Sn {soft} && exec \"$0\" \"$@\"");
+        run(&["sh", "-c", &limit], "ladder::short_of_files", &[("SOFT_LIMIT", soft)]);
+    }
+}
+
+#[test]
+#[ignore = "started by the test above"]
+fn short_of_files() {
+    let stage = crate::stage::Stage::new(WorkspaceWrite);
+    let told = sandbox::spawn(&stage.spec(), stage.launch("true")).unwrap_err().to_string();
+    assert!(told.contains("ulimit -n") && !told.contains("danger-full-access"), "{told}");
+    let hint = sandbox::detect().message(None, false).unwrap_or_default();
+    assert!(hint.contains("ulimit -n") && !hint.contains("danger-full-access"), "{hint}");
+    sandbox::raise_open_files();
+    let soft = std::env::var("SOFT_LIMIT").unwrap();
+    stage.works(&format!("test \"$(ulimit -Sn)\" = {soft}"));
+}

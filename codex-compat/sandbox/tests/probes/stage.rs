@@ -61,7 +61,7 @@ impl Stage {
     }
 
     pub(crate) fn spec(&self) -> Spec {
-        let around = Surroundings { tmpdir: None, state: &self.path("state") };
+        let around = Surroundings { tmpdir: None, home: None, state: &self.path("state") };
         Spec::resolve(&self.policy, &self.workspace, &around).unwrap()
     }
 

@@ -22,6 +22,7 @@ use std::{
 use self::{connect::Sockets, dev::Terminal, supervise::Supervise};
 use super::{
     channel::{self, FIRST_OWN_FD, Report},
+    limits,
     order::Order,
     sys::{self, check},
     tree,
@@ -47,9 +48,16 @@ impl<T> Named<T> for io::Result<T> {
 pub(super) fn run() -> ! {
     // Descriptors that the caller had open without close-on-exec are none of the command's business.
     let _ = sys::close_all_from(3);
-    let Ok(control) = sys::dup_above(0, FIRST_OWN_FD) else { exit(FAILED) };
+    let control = match sys::dup_above(0, FIRST_OWN_FD) {
+        Ok(control) => control,
+        // The kernel calls a number above the limit an invalid argument.
+        Err(_) => fail(0, Failure { step: "descriptors".to_owned(), errno: libc::EMFILE }),
+    };
     let _ = sys::dup_onto(1, 0);
-    let Ok((order, fds)) = channel::receive_order(control.as_raw_fd()) else { exit(FAILED) };
+    let (order, fds) = match channel::receive_order(control.as_raw_fd()).step("order") {
+        Ok(received) => received,
+        Err(failure) => fail(control.as_raw_fd(), failure),
+    };
     let done = match Order::decode(&order) {
         Some(order) => run_order(&order, fds, control.as_raw_fd()),
         None => Err(Failure { step: "order".to_owned(), errno: libc::EPROTO }),
@@ -192,6 +200,7 @@ impl Command<'_> {
         for (fd, target) in self.fds.iter().zip(&order.targets) {
             sys::dup_onto(fd.as_raw_fd(), *target).step("descriptors")?;
         }
+        limits::restore(order.open_files);
         supervise::unblock_signals();
         program::execute(&order.argv, &order.env)
     }

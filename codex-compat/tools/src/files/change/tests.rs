@@ -311,7 +311,7 @@ fn the_fence_is_that_of_the_sandbox() {
     symlink("../out", tree.path("ws/dir_out")).unwrap();
     let mut policy = SandboxPolicy::new(SandboxMode::WorkspaceWrite);
     (policy.exclude_slash_tmp, policy.exclude_tmpdir) = (true, true);
-    let around = Surroundings { tmpdir: None, state: &tree.path("state") };
+    let around = Surroundings { tmpdir: None, home: None, state: &tree.path("state") };
     let spec = Spec::resolve(&policy, &tree.path("ws"), &around).unwrap();
     let read_only = Spec::resolve(&SandboxPolicy::new(SandboxMode::ReadOnly), &tree.path("ws"), &around).unwrap();
     let run =
