@@ -1,7 +1,6 @@
 //! Summaries: asked for as Claude Code does, by one more user message at the end of the same request, and the new beginning.
 use protocol::{Content, Entry, Part};
 
-use super::prompt;
 use crate::{Compaction, Context};
 
 const ASK: &str = include_str!("compact.md");
@@ -15,8 +14,8 @@ pub(crate) fn ask(cx: &Context, hint: Option<&str>, tune: protocol::Tune) -> Com
     Compaction { ask: vec![Entry::User(Content::Parts(vec![Part::Text(text)]))], tools: true, tune }
 }
 
-pub(crate) fn beginning(cx: &Context, summary: &str) -> Vec<Entry> {
-    let mut parts = prompt::context(cx);
+/// `parts`: what stands before the first prompt of any conversation.
+pub(crate) fn beginning(mut parts: Vec<Part>, summary: &str) -> Vec<Entry> {
     parts.push(Part::Text(format!(
         "This session is being continued from a previous conversation that ran out of context. What came before is summed up here.\n\nSummary:\n{}\n\nGo on with the work from where it stopped: ask nothing that the summary answers, and do not repeat it. Files must be read again before they are edited.",
         body(summary)

@@ -19,7 +19,7 @@ struct Profile {
     effort: Option<&'static str>,
 }
 
-fn is_claude(slug: &str) -> bool {
+pub(crate) fn is_claude(slug: &str) -> bool {
     slug.contains("claude")
 }
 

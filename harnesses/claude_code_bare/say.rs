@@ -23,6 +23,8 @@ pub(crate) trait Voice: Harness {
     fn tools(&self, cx: &Context) -> Vec<&'static str>;
     /// A call of this dialect, with arguments that it can read.
     fn knows(&self, cx: &Context, call: &Call) -> bool;
+    /// A call that only looks: such calls run together.
+    fn looks(&self, cx: &Context, call: &Call) -> bool;
     /// A call as it goes back to the model.
     fn echo(&self, cx: &Context, call: &Call) -> Call;
 }

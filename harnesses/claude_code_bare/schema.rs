@@ -83,16 +83,9 @@ impl Issues {
             }
             path.pop();
         }
-        if schema["additionalProperties"] == json!(false) {
-            for key in map.keys().filter(|key| !properties.contains_key(*key)) {
-                path.push(json!(key));
-                // The oldest names the parameter whose value has the key, as something missing.
-                match self.rules == Rules::First && path.len() > 1 {
-                    true => {}
-                    false => self.unexpected.push(self.shown(path)),
-                }
-                path.pop();
-            }
+        // Deeper down, what is not expected is left out in silence.
+        if path.is_empty() && schema["additionalProperties"] == json!(false) {
+            self.unexpected.extend(map.keys().filter(|key| !properties.contains_key(*key)).cloned());
         }
     }
 

@@ -12,7 +12,7 @@ use protocol::{
 };
 use serde_json::{Value, json};
 
-use super::{ClaudeCodeBare, SECOND_TRIES, args, record::Record, refusal};
+use super::{ClaudeCodeBare, args, record::Record, refusal, reply::SECOND_TRIES};
 use crate::{AnswerOrder, Context, Doc, End, Harness, Next, Order, Persona, Reading, SkillInfo, Words};
 
 mod arguments;
