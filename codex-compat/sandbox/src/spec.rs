@@ -159,7 +159,9 @@ fn not_temporary(tmpdir: &Path, roots: &[Root]) -> Option<String> {
     let known = roots.iter().any(|root| path.starts_with(&root.path));
     (!known).then(|| {
         let shown = tmpdir.display();
-        format!("TMPDIR is {shown}, which holds the home folder: commands cannot write there. Set it to a folder of its own")
+        format!(
+            "TMPDIR is {shown}, which holds the home folder: commands cannot write there. Set it to a folder of its own"
+        )
     })
 }
 

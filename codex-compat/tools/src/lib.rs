@@ -6,6 +6,7 @@
 //! trees end when they are told to.
 mod cancel;
 mod fail;
+mod fetch;
 mod files;
 mod local;
 mod media;

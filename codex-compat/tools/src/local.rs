@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use protocol::{Failure, Outcome, ReadAs, Search, Stamp, World};
 
 use crate::{
-    Ended, Scope,
+    Ended, Scope, fetch,
     files::{change, read, save, stamp},
     media,
     process::{self, Tasks},
@@ -53,10 +53,7 @@ impl Local {
                 let folder = cx.saved.clone();
                 blocking(move || save::save(&folder, &text, &hint)).await
             }
-            // No harness of this build offers a tool that fetches; what nothing offers has nothing behind it.
-            World::Fetch { url, .. } => {
-                Outcome::Failed(Failure::Other(format!("this build fetches no web pages; {url} was not requested")))
-            }
+            World::Fetch { url, max_bytes, markdown } => fetch::fetch(cx, &url, max_bytes, markdown).await,
         }
     }
 

@@ -13,8 +13,8 @@ mod tree;
 mod weak;
 
 pub use child::Child;
-pub(crate) use detect::{trials, why_nothing};
 pub use detect::{detect, force_rung};
+pub(crate) use detect::{trials, why_nothing};
 pub use limits::raise_open_files;
 pub use placeholder::sweep;
 pub use spawn::{helper_if_asked, set_helper, spawn};

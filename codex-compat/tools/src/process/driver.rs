@@ -237,6 +237,7 @@ impl Driver {
         for path in self.child.restored() {
             self.process.output(format!("sandbox: {} was changed and put back\n", path.display()).as_bytes());
         }
+        let short = matches!(&status, Some(Status::NotRun(failure)) if failure.is_shortage());
         let exit = match (ending, status) {
             (_, Some(Status::NotRun(failure))) => Err(not_run(&failure)),
             (Some(Ending::Stopped), _) => Ok(Exit::Stopped),
@@ -247,7 +248,7 @@ impl Driver {
             (None, None) => Ok(Exit::Signal(libc::SIGKILL)),
         };
         let cwd_after = self.cwd.take().and_then(told_cwd);
-        self.process.change(|state| state.end = Some(End { exit, cwd_after, left }));
+        self.process.change(|state| state.end = Some(End { exit, cwd_after, left, short }));
     }
 
     /// What the command left running lives on; what it still writes is read, so that it never waits, and forgotten.

@@ -3,6 +3,7 @@
 //! Such a shell reads scripts from a socket, runs each in itself, and answers with status and folder. It is a command as any
 //! other for the driver. A timeout, an interrupt or an `exit` ends it; the next command gets a new one.
 use std::{
+    cell::Cell,
     collections::HashMap,
     os::fd::OwnedFd,
     path::PathBuf,
@@ -17,7 +18,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Process, Start, StopOnDrop, Tasks, spawn_failure, start, state, until};
+use super::{Process, Start, StopOnDrop, Tasks, spawn_failure, start, start_patiently, state, until};
 use crate::Scope;
 
 /// One digit: some shells know no others in a redirection. It is closed for the scripts.
@@ -46,17 +47,25 @@ impl Kept {
 }
 
 impl KeptShell {
-    fn start(tasks: &Tasks, cx: &Scope, run: &Run) -> Result<KeptShell, Failure> {
-        let (near, far) = std::os::unix::net::UnixStream::pair().map_err(|e| spawn_failure(&e))?;
-        near.set_nonblocking(true).map_err(|e| spawn_failure(&e))?;
-        let socket = UnixStream::from_std(near).map_err(|e| spawn_failure(&e))?;
-        let argv = ["bash", "-c", LOOP].map(Into::into).to_vec();
-        let more = Start { argv, extra: vec![(OwnedFd::from(far), FD)], told: None, timeout: None, on_output: None };
-        let process = start(cx, run, more)?;
+    async fn start(tasks: &Tasks, cx: &Scope, run: &Run) -> Result<KeptShell, Failure> {
+        let socket = Cell::new(None);
+        let start = || {
+            let (near, far) = std::os::unix::net::UnixStream::pair()?;
+            near.set_nonblocking(true)?;
+            socket.set(Some(UnixStream::from_std(near)?));
+            let argv = ["bash", "-c", LOOP].map(Into::into).to_vec();
+            let extra = vec![(OwnedFd::from(far), FD)];
+            start(cx, run, Start { argv, extra, told: None, timeout: None, on_output: None })
+        };
+        let process = start_patiently(start).await?;
         tasks.watch(&process);
         // Looked at from the start: each command's output is what came since the one before.
         process.look(&mut process.state());
-        Ok(KeptShell { process, socket })
+        match socket.take() {
+            Some(socket) => Ok(KeptShell { process, socket }),
+            // It is set before every start.
+            None => Err(spawn_failure(&std::io::ErrorKind::NotConnected.into())),
+        }
     }
 
     /// Status and folder at the end of a script. None: the shell has ended.
@@ -88,7 +97,7 @@ pub(super) async fn run(tasks: &Tasks, cx: &Scope, run: &Run, name: &str) -> Out
     slot.take_if(|shell| shell.process.state().end.is_some() || shell.process.stopping());
     let mut shell = match slot.take() {
         Some(shell) => shell,
-        None => match KeptShell::start(tasks, cx, run) {
+        None => match KeptShell::start(tasks, cx, run).await {
             Ok(shell) => shell,
             Err(failure) => return Outcome::Failed(failure),
         },

@@ -2,6 +2,7 @@
 mod capture;
 mod driver;
 mod kept;
+mod places;
 mod shell;
 mod state;
 mod tasks;
@@ -41,7 +42,7 @@ struct Start {
 }
 
 impl Start {
-    fn fresh(cx: &Scope, run: &Run) -> Result<Start, Failure> {
+    fn fresh(cx: &Scope, run: &Run) -> io::Result<Start> {
         let mut start = Start {
             argv: shell_argv(&run.shell, &run.script).into_iter().map(Into::into).collect(),
             extra: Vec::new(),
@@ -50,7 +51,7 @@ impl Start {
             on_output: cx.on_output.clone(),
         };
         if run.track_cwd {
-            let (read, write) = io::pipe().map_err(|e| spawn_failure(&e))?;
+            let (read, write) = io::pipe()?;
             start.extra.push((OwnedFd::from(write), CWD_FD));
             start.told = Some(read.into());
             start.argv.pop();
@@ -60,8 +61,54 @@ impl Start {
     }
 }
 
+/// A command that was not started.
+struct Unstarted {
+    failure: Failure,
+    /// For want of descriptors, processes or memory: later it may go.
+    shortage: bool,
+}
+
+impl From<Failure> for Unstarted {
+    fn from(failure: Failure) -> Unstarted {
+        Unstarted { failure, shortage: false }
+    }
+}
+
+impl From<sandbox::Error> for Unstarted {
+    fn from(error: sandbox::Error) -> Unstarted {
+        let shortage = error.is_shortage();
+        let failure = match error {
+            sandbox::Error::Setup(failure) => driver::not_run(&failure),
+            sandbox::Error::Nul { .. } => spawn_failure(&io::Error::from_raw_os_error(libc::EINVAL)),
+            error => Failure::Sandbox(error.to_string()),
+        };
+        Unstarted { failure, shortage }
+    }
+}
+
+impl From<io::Error> for Unstarted {
+    fn from(error: io::Error) -> Unstarted {
+        sandbox::Error::Io(error).into()
+    }
+}
+
+/// Waits between attempts to start a command while something is short, in milliseconds.
+const WAITS: [Millis; 6] = [20, 50, 100, 200, 400, 800];
+
+/// Starts a command, again and again for a little while where only a shortage stands against it.
+async fn start_patiently(start: impl Fn() -> Result<Arc<Process>, Unstarted>) -> Result<Arc<Process>, Failure> {
+    for wait in WAITS {
+        match start() {
+            Err(Unstarted { shortage: true, .. }) => tokio::time::sleep(Duration::from_millis(wait)).await,
+            other => return other.map_err(|unstarted| unstarted.failure),
+        }
+    }
+    start().map_err(|unstarted| unstarted.failure)
+}
+
 /// Starts a command and what drives it.
-fn start(cx: &Scope, run: &Run, how: Start) -> Result<Arc<Process>, Failure> {
+fn start(cx: &Scope, run: &Run, how: Start) -> Result<Arc<Process>, Unstarted> {
+    sandbox::raise_open_files();
     let cwd = match &run.cwd {
         Some(cwd) => cx.cwd.join(cwd),
         None => cx.cwd.clone(),
@@ -71,12 +118,8 @@ fn start(cx: &Scope, run: &Run, how: Start) -> Result<Arc<Process>, Failure> {
     launch.extra = how.extra;
     launch.linger = true;
     launch.tty = run.tty.then_some(SIZE);
-    let mut child = sandbox::spawn(&cx.sandbox(), launch).map_err(|error| match error {
-        sandbox::Error::Setup(failure) => driver::not_run(&failure),
-        sandbox::Error::Nul { .. } => spawn_failure(&io::Error::from_raw_os_error(libc::EINVAL)),
-        error => Failure::Sandbox(error.to_string()),
-    })?;
-    let wires = Wires::new(&mut child).map_err(|e| spawn_failure(&e))?;
+    let mut child = sandbox::spawn(&cx.sandbox(), launch)?;
+    let wires = Wires::new(&mut child)?;
     let (orders, received) = mpsc::unbounded_channel();
     let process = Arc::new(Process::new(run.script.clone(), now(), run.tty, run.keep, orders));
     let driver = Driver {
@@ -96,16 +139,39 @@ pub(crate) async fn run(tasks: &Tasks, cx: &Scope, run: &Run) -> Outcome {
     if let Shell::Kept(name) = &run.shell {
         return kept::run(tasks, cx, run, name).await;
     }
-    let process = match Start::fresh(cx, run).and_then(|how| start(cx, run, how)) {
-        Ok(process) => process,
-        Err(failure) => return Outcome::Failed(failure),
+    // Held while the command starts and is waited for; one that runs on as a task gives it back.
+    let place = tokio::select! {
+        biased;
+        place = tasks.places().take() => place,
+        () = cx.cancel.cancelled() => return Outcome::Interrupted { output: None },
     };
-    tasks.watch(&process);
-    if run.background {
-        return tasks.hand_back(&process);
+    for wait in WAITS.map(Some).into_iter().chain([None]) {
+        let process = match start_patiently(|| start(cx, run, Start::fresh(cx, run)?)).await {
+            Ok(process) => process,
+            Err(failure) => return Outcome::Failed(failure),
+        };
+        tasks.watch(&process);
+        if run.background {
+            return tasks.hand_back(&process);
+        }
+        let outcome = wait_for(tasks, cx, run, &process).await;
+        match wait {
+            // The sandbox found no more processes or descriptors inside: nothing of the command has run.
+            Some(wait) if process.was_short() => tokio::time::sleep(Duration::from_millis(wait)).await,
+            _ => {
+                drop(place);
+                return outcome;
+            }
+        }
     }
+    // The last round has returned.
+    Outcome::Interrupted { output: None }
+}
+
+/// Until it has ended, is to be handed back, or the user interrupts.
+async fn wait_for(tasks: &Tasks, cx: &Scope, run: &Run, process: &Arc<Process>) -> Outcome {
     // Whoever stops waiting stops the command.
-    let guard = StopOnDrop(&process);
+    let guard = StopOnDrop(process);
     let patience = [run.yield_after, run.timeout.filter(|_| run.on_timeout == OnTimeout::Background)];
     let patience = patience.into_iter().flatten().min().map(|ms| Instant::now() + Duration::from_millis(ms));
     tokio::select! {
@@ -119,11 +185,11 @@ pub(crate) async fn run(tasks: &Tasks, cx: &Scope, run: &Run) -> Outcome {
         }
         () = until(patience) => {
             guard.disarm();
-            return tasks.hand_back(&process);
+            return tasks.hand_back(process);
         }
     }
     guard.disarm();
-    tasks::final_outcome(&process)
+    tasks::final_outcome(process)
 }
 
 async fn until(time: Option<Instant>) {

@@ -56,6 +56,8 @@ pub(super) struct End {
     pub(super) exit: Result<Exit, Failure>,
     pub(super) cwd_after: Option<PathBuf>,
     pub(super) left: bool,
+    /// It was never run, for want of processes, descriptors or memory.
+    pub(super) short: bool,
 }
 
 impl Process {
@@ -133,6 +135,10 @@ impl Process {
                 std::future::pending::<()>().await;
             }
         }
+    }
+
+    pub(super) fn was_short(&self) -> bool {
+        self.state().end.as_ref().is_some_and(|end| end.short)
     }
 
     pub(super) async fn ended(&self) {

@@ -12,6 +12,7 @@ use tokio::{sync::Notify, time::Instant};
 use super::{
     exit_of,
     kept::Kept,
+    places::Places,
     state::{self, Order, Process},
     until,
 };
@@ -47,6 +48,7 @@ struct Inner {
     /// There is something in `ended`.
     news: Notify,
     kept: Kept,
+    places: Places,
 }
 
 #[derive(Debug, Default)]
@@ -71,6 +73,10 @@ impl Tasks {
 
     pub(super) fn kept(&self) -> &Kept {
         &self.0.kept
+    }
+
+    pub(super) fn places(&self) -> &Places {
+        &self.0.places
     }
 
     pub(super) fn watch(&self, process: &Arc<Process>) {

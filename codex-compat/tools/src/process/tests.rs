@@ -502,3 +502,41 @@ fn all_ends_together() {
         assert!(told.is_err(), "{told:?}");
     });
 }
+
+/// Three hundred commands in one reply, under a soft limit that a dozen at once would use up.
+#[test]
+fn many_commands_at_once_all_run() {
+    let exe = std::env::current_exe().unwrap();
+    let limit = "ulimit -Sn 128 && exec \"$0\" --exact process::tests::three_hundred_at_once --ignored --nocapture";
+    let output = std::process::Command::new("sh").args(["-c", limit]).arg(exe).output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "started by the test above"]
+fn three_hundred_at_once() {
+    let mode = if has_walls() { SandboxMode::WorkspaceWrite } else { SandboxMode::DangerFullAccess };
+    on_runtime(async move {
+        let ground = Rc::new(Ground::new(mode));
+        // Tasks in the background hold no place: more of them than there are places.
+        for _ in 0..40 {
+            let outcome = ground.run(|run| run.background = true, "sleep 1000").await;
+            assert_eq!(parts(&outcome).1, &Exit::Running);
+        }
+        let runs: Vec<_> = (0..300)
+            .map(|_| {
+                let ground = ground.clone();
+                async move { ground.host.perform(&ground.cx, World::Run(bash("ulimit -Sn", |_| {}))).await }
+            })
+            .collect();
+        let set = tokio::task::LocalSet::new();
+        let running: Vec<_> = runs.into_iter().map(|run| set.spawn_local(run)).collect();
+        set.await;
+        for run in running {
+            // The command's own limit is the one that we were started with.
+            assert_eq!(run.await.unwrap(), ran("128\n", Exit::Code(0)));
+        }
+        ground.host.stop_all().await;
+    });
+}
