@@ -24,3 +24,4 @@ pub use provider::{Auth, BadUrl, KeyStyle, Provider, Retries};
 pub use quirks::{caps_for, quirks_for};
 pub use registry::{Aws, ProviderConfig, Registry, RegistryError, Sources};
 pub use secret::Secret;
+pub use transport::page_client;

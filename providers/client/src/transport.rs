@@ -5,6 +5,7 @@
 //! place. Containers without any certificates fall back to Mozilla's list, as Node does.
 use std::{
     ffi::OsString,
+    net::SocketAddr,
     path::PathBuf,
     sync::{Mutex, Once, PoisonError},
     time::Duration,
@@ -51,11 +52,21 @@ impl Transport {
         if let Some((_, client)) = clients.iter().find(|(known, _)| *known == route) {
             return Ok(client.clone());
         }
-        let own = if route.tls { own_certificates(|name| std::env::var_os(name))? } else { Vec::new() };
-        let client = build(route, own)?;
+        let client = build(route, own(route)?, |builder| builder)?;
         clients.push((route, client.clone()));
         Ok(client)
     }
+}
+
+/// A client for one page of the web: it trusts what servers of models are trusted by, follows no redirect, and connects to
+/// `pinned` where there is any (a proxy resolves names itself).
+pub fn page_client(url: &Url, pinned: &[SocketAddr]) -> Result<Client, String> {
+    let route = route(url, |name| std::env::var(name).ok());
+    let pin = |builder: ClientBuilder| match url.host_str() {
+        Some(host) if !pinned.is_empty() => builder.resolve_to_addrs(host, pinned),
+        _ => builder,
+    };
+    own(route).and_then(|own| build(route, own, pin)).map_err(|error| error.to_string())
 }
 
 /// This machine is reached without a proxy, always: no proxy elsewhere could reach it.
@@ -67,14 +78,22 @@ fn route(url: &Url, env: impl Fn(&str) -> Option<String>) -> Route {
     Route { tls: url.scheme() == "https" || (proxied && by_tls()), proxied }
 }
 
-fn build(route: Route, own: Vec<Certificate>) -> Result<Client, TransportError> {
+fn own(route: Route) -> Result<Vec<Certificate>, TransportError> {
+    if route.tls { own_certificates(|name| std::env::var_os(name)) } else { Ok(Vec::new()) }
+}
+
+fn build(
+    route: Route,
+    own: Vec<Certificate>,
+    more: impl Fn(ClientBuilder) -> ClientBuilder,
+) -> Result<Client, TransportError> {
     static RING: Once = Once::new();
     // An error means that the process has chosen one already.
     RING.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     let base = || {
         // A redirected POST would lose its body or carry the key elsewhere.
         let builder = Client::builder().http1_only().redirect(reqwest::redirect::Policy::none()).referer(false);
-        let builder = builder.connect_timeout(CONNECT).tcp_keepalive(KEEPALIVE);
+        let builder = more(builder.connect_timeout(CONNECT).tcp_keepalive(KEEPALIVE));
         if route.proxied { builder } else { builder.no_proxy() }
     };
     let finish = |builder: ClientBuilder| builder.build().map_err(|e| TransportError::Setup(chain(&e)));

@@ -77,7 +77,7 @@ async fn certificates_of_the_user_are_trusted() {
     std::fs::write(&file, CERTIFICATE).expect("a file");
     let env = |name: &str| (name == "CODEX_CA_CERTIFICATE").then(|| file.clone().into_os_string());
     let own = own_certificates(env).expect("certificates");
-    let client = build(Route { tls: true, proxied: false }, own).expect("a client");
+    let client = build(Route { tls: true, proxied: false }, own, |builder| builder).expect("a client");
     let answer = client.get(format!("https://127.0.0.1:{}/", tls_server())).send().await.expect("an answer");
     assert_eq!(answer.status().as_u16(), 204);
 }
