@@ -50,6 +50,19 @@ pub fn detect() -> Rung {
     Rung::Nothing
 }
 
+/// For tests: a folder for temporary ones that is not below `/tmp` or `$TMPDIR`, where everything would be writable. That is
+/// `preferred` unless the checkout itself lies there.
+#[doc(hidden)]
+pub fn ground_for_tests(preferred: impl Into<std::path::PathBuf>) -> std::path::PathBuf {
+    let real = |path: &std::path::Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let writable = [std::path::PathBuf::from("/tmp"), std::env::temp_dir()].map(|dir| real(&dir));
+    let fits = |dir: &std::path::PathBuf| !writable.iter().any(|root| real(dir).starts_with(root));
+    let preferred = preferred.into();
+    let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
+    let others = [Some("/var/tmp".into()), home].into_iter().flatten();
+    std::iter::once(preferred.clone()).chain(others).find(fits).unwrap_or(preferred)
+}
+
 /// Makes a test executable able to act as the sandbox helper of the code that it tests. One line at module level of
 /// every test binary that runs commands: `sandbox::helper_in_tests!();`
 #[macro_export]

@@ -25,7 +25,7 @@ fn cpu() -> i64 {
 #[test]
 #[ignore = "measures, asserts nothing"]
 fn microseconds_per_command() {
-    let base = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let base = tempfile::tempdir_in(sandbox::ground_for_tests(env!("CARGO_TARGET_TMPDIR"))).unwrap();
     let workspace = base.path().join("w");
     std::fs::create_dir_all(workspace.join(".git")).unwrap();
     let spec = |mode| {

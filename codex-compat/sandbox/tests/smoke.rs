@@ -21,7 +21,7 @@ struct Place(tempfile::TempDir);
 
 impl Place {
     fn new() -> Place {
-        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let dir = tempfile::tempdir_in(sandbox::ground_for_tests(env!("CARGO_TARGET_TMPDIR"))).unwrap();
         fs::create_dir(dir.path().join("w")).unwrap();
         Place(dir)
     }

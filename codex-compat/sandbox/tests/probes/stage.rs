@@ -93,7 +93,7 @@ impl Stage {
 
 /// Where stages are set up; `PROBE_DIR` for runs as another user.
 pub(crate) fn folder() -> PathBuf {
-    std::env::var_os("PROBE_DIR").map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), PathBuf::from)
+    std::env::var_os("PROBE_DIR").map_or_else(|| sandbox::ground_for_tests(env!("CARGO_TARGET_TMPDIR")), PathBuf::from)
 }
 
 /// Content, mode and time of everything in a folder.

@@ -32,7 +32,7 @@ struct Ground {
 impl Ground {
     fn new(mode: SandboxMode) -> Ground {
         // Not below `/tmp`, where everything would be writable.
-        let temp = tempfile::tempdir_in(target()).unwrap();
+        let temp = tempfile::tempdir_in(sandbox::ground_for_tests(target())).unwrap();
         let cwd = temp.path().canonicalize().unwrap().join("ws");
         std::fs::create_dir_all(cwd.join("work")).unwrap();
         let settings = settings(mode, cwd);
