@@ -25,7 +25,7 @@ pub(crate) fn list(path: &Path, depth: u8, max: usize, abandoned: &Abandoned) ->
     Ok(Outcome::Paths(first(paths, limit(max), abandoned)))
 }
 
-/// Files (no folders) that match `pattern` and `globs`, ordered by path.
+/// Files, and folders where asked for, that match `pattern` and `globs`, ordered by path.
 pub(crate) fn glob(mut search: Search, abandoned: &Abandoned) -> Result<Outcome, Failure> {
     if let Some((root, rest)) = split_absolute(&search.pattern) {
         (search.root, search.pattern) = (root, rest);
@@ -38,7 +38,7 @@ pub(crate) fn glob(mut search: Search, abandoned: &Abandoned) -> Result<Outcome,
     let files = walk(&search)?.filter_map(Result::ok).filter(|entry| entry.depth() > 0).filter_map(|entry| {
         let below = entry.path().strip_prefix(&search.root).ok()?;
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-        (!is_dir && pattern.matches_exactly(below) && names.take(below)).then(|| hit(entry.into_path()))
+        ((search.folders || !is_dir) && pattern.matches_exactly(below) && names.take(below)).then(|| hit(entry.into_path()))
     });
     Ok(Outcome::Paths(first(files, limit(search.limit), abandoned)))
 }
