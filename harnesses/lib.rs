@@ -23,6 +23,7 @@ mod native;
 mod opencode;
 #[cfg(feature = "wip_opencode")]
 mod pi;
+mod python_json;
 #[cfg(feature = "wip_qwen_code")]
 mod qwen_code;
 mod registry;

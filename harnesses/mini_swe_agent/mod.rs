@@ -4,7 +4,6 @@
 mod observe;
 mod parse;
 mod prompt;
-mod python_json;
 mod say;
 
 #[cfg(test)]

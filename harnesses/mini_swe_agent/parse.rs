@@ -2,7 +2,7 @@
 use protocol::{Call, CallForm, Reply, Stop};
 use serde_json::Value;
 
-use super::python_json;
+use crate::python_json;
 
 pub(super) const TOOL: &str = "bash";
 const FENCE: &str = "```mswea_bash_command";

@@ -229,6 +229,8 @@ pub struct Search {
     /// Skip what .gitignore names.
     pub respect_ignore: bool,
     pub hidden: bool,
+    /// A glob finds folders too.
+    pub folders: bool,
     pub limit: usize,
 }
 

@@ -38,7 +38,8 @@ pub(crate) fn glob(mut search: Search, abandoned: &Abandoned) -> Result<Outcome,
     let files = walk(&search)?.filter_map(Result::ok).filter(|entry| entry.depth() > 0).filter_map(|entry| {
         let below = entry.path().strip_prefix(&search.root).ok()?;
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-        ((search.folders || !is_dir) && pattern.matches_exactly(below) && names.take(below)).then(|| hit(entry.into_path()))
+        let wanted = (search.folders || !is_dir) && pattern.matches_exactly(below) && names.take(below);
+        wanted.then(|| hit(entry.into_path()))
     });
     Ok(Outcome::Paths(first(files, limit(search.limit), abandoned)))
 }

@@ -62,6 +62,7 @@ fn globs() {
     check(&|s| s.respect_ignore = false, "*.log", &["a.log"], false);
     check(&|s| s.globs = vec!["!src".into()], "*.rs", &["binary.rs"], false);
     check(&|s| s.globs = vec!["src/**".into(), "!deep".into()], "*.rs", &["src/lib.rs"], false);
+    check(&|s| s.folders = true, "./*", &["b.txt", "binary.rs", "src"], false);
     check(&|s| s.limit = 2, "*.rs", &["binary.rs", "src/deep/mod.rs"], true);
     check(&|s| s.limit = 3, "*.rs", &["binary.rs", "src/deep/mod.rs", "src/lib.rs"], false);
 }

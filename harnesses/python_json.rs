@@ -1,7 +1,7 @@
-//! The words in which Python's `json.loads` (3.11) refuses a text: the original hands them to the model.
+//! The words in which Python's `json.loads` (3.11) refuses a text: originals written in Python hand them to the model.
 
 /// None where Python reads it.
-pub(super) fn error(text: &str) -> Option<String> {
+pub(crate) fn error(text: &str) -> Option<String> {
     let chars: Vec<char> = text.chars().collect();
     if chars.first() == Some(&'\u{feff}') {
         return Some(said(&chars, "Unexpected UTF-8 BOM (decode using utf-8-sig)", 0));
