@@ -16,6 +16,28 @@ pub(crate) fn flat_name<'a>(namespace: Option<&str>, name: &'a str) -> Cow<'a, s
     }
 }
 
+/// The longest name that servers take back (OpenAI's bound; Anthropic's is 128).
+const MOST_NAME: usize = 64;
+
+/// The name of a call as every server takes it back: 1 to 64 of `A-Za-z0-9_-`. Models call what is not there
+/// (`functions.exec`, nothing at all), and a strict server would refuse the thread for ever after.
+pub(crate) fn safe_name(name: &str) -> Cow<'_, str> {
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if name.is_empty() {
+        return Cow::Borrowed("unknown_tool");
+    }
+    if name.len() <= MOST_NAME && name.chars().all(safe) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.chars().take(MOST_NAME).map(|c| if safe(c) { c } else { '_' }).collect())
+}
+
+/// The name of a call on wires and servers without namespaces.
+pub(crate) fn called(call: &Call) -> String {
+    let name = flat_name(call.namespace.as_deref().filter(|namespace| !namespace.is_empty()), &call.name);
+    safe_name(&name).into_owned()
+}
+
 /// Arguments as JSON text of an object. Servers that parse their history answer 400 or 500 for ever after to anything
 /// else; text that is none goes under one name, as a free-form tool's function form has it.
 pub(crate) fn object_args(call: &Call) -> Cow<'_, str> {
@@ -81,6 +103,30 @@ mod tests {
         assert_eq!(short("call_1").len(), 9);
         assert!(short("call_1") != short("call_10"));
         assert_eq!(short("functions.Shell:0"), short("functions.Shell:0"));
+    }
+
+    #[test]
+    fn names_become_what_every_server_takes() {
+        let check = |name: &str, expected: &str| assert_eq!(safe_name(name), expected);
+        check("Read", "Read");
+        check("mcp__a-b__c_1", "mcp__a-b__c_1");
+        check("", "unknown_tool");
+        check("functions.exec_command", "functions_exec_command");
+        check("Read File!", "Read_File_");
+        check("läs", "l_s");
+        check(&"x".repeat(5_000), &"x".repeat(64));
+        let call = |namespace: Option<&str>, name: &str| {
+            let namespace = namespace.map(str::to_owned);
+            called(&Call {
+                id: "a".into(),
+                namespace,
+                name: name.into(),
+                args: String::new(),
+                form: CallForm::Function,
+            })
+        };
+        assert_eq!(call(Some("mcp a"), "b"), "mcp_a__b");
+        assert_eq!(call(Some(""), ""), "unknown_tool");
     }
 
     #[test]

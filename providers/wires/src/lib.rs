@@ -4,6 +4,7 @@
 //! A request is `head`, then the frozen bytes of each entry joined by commas, then `tail`. What is frozen is never made
 //! again, so a request extends the one before it by construction, and no step does work that grows with the thread.
 mod asked;
+mod bounds;
 mod calls;
 pub mod chat;
 mod collector;

@@ -5,6 +5,8 @@
 //! Beyond the rules: a last event without its blank line counts at the end of the stream (real servers send it), and a
 //! body that is no event stream at all (JSON, an HTML page) is handed over whole at the end.
 
+use crate::bounds::MOST_EVENT;
+
 /// Bytes to events.
 #[derive(Debug, Default)]
 pub struct Sse {
@@ -21,6 +23,8 @@ pub struct Sse {
     begun: bool,
     /// The body is no event stream and is kept whole, in `data`.
     whole: bool,
+    /// A line or an event was longer than is taken: nothing more is read.
+    overflows: bool,
 }
 
 /// One event. `data` is as sent, not yet checked to be UTF-8.
@@ -51,9 +55,14 @@ impl Sse {
         Sse::default()
     }
 
+    /// A line or an event was longer than 64 MiB. It and all that follows is void.
+    pub fn overflows(&self) -> bool {
+        self.overflows
+    }
+
     /// Hands each event that `bytes` completes to `each`.
     pub fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(Event)) {
-        if bytes.is_empty() {
+        if bytes.is_empty() || self.overflows {
             return;
         }
         if std::mem::take(&mut self.after_cr) && bytes[0] == b'\n' {
@@ -72,7 +81,9 @@ impl Sse {
                     None => self.after_cr = true,
                 }
             }
-            if self.line.is_empty() {
+            if !self.has_room(line) {
+                return self.overflow();
+            } else if self.line.is_empty() {
                 self.near(line, &mut here, &mut each);
             } else {
                 self.line.extend_from_slice(line);
@@ -80,7 +91,9 @@ impl Sse {
             }
             bytes = &bytes[next..];
         }
-        if self.whole {
+        if !self.has_room(bytes) {
+            return self.overflow();
+        } else if self.whole {
             self.data.extend_from_slice(bytes);
         } else {
             self.line.extend_from_slice(bytes);
@@ -88,9 +101,21 @@ impl Sse {
         self.spill(&mut here);
     }
 
+    /// The event so far, the line so far and more of it.
+    fn has_room(&self, more: &[u8]) -> bool {
+        self.data.len() + self.line.len() + more.len() <= MOST_EVENT
+    }
+
+    fn overflow(&mut self) {
+        *self = Sse { overflows: true, ..Sse::default() };
+    }
+
     /// The stream is over: what stands without its line end or blank line counts.
     pub fn end(&mut self, mut each: impl FnMut(Event)) {
         let mut here = Here::default();
+        if self.overflows {
+            return;
+        }
         if !self.line.is_empty() && !self.whole {
             self.far(&mut here, &mut each);
         }
@@ -120,6 +145,13 @@ impl Sse {
     fn far(&mut self, here: &mut Here, each: &mut impl FnMut(Event)) {
         let mut line = std::mem::take(&mut self.line);
         match self.sort(&line) {
+            // Most events have one line: it is taken over, not copied.
+            Line::Data(data) if !self.has_data && here.data.is_none() => {
+                let lead = line.len() - data.len();
+                line.drain(..lead);
+                std::mem::swap(&mut self.data, &mut line);
+                self.has_data = true;
+            }
             Line::Data(data) => {
                 self.spill(here);
                 self.add_data(data);

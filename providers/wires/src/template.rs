@@ -36,6 +36,9 @@ enum Hole {
 const INERT: [(&[u8], Hole); 3] =
     [(b"\"sequence_number\":", Hole::Digits), (b"\"created\":", Hole::Digits), (b"\"obfuscation\":\"", Hole::Padding)];
 
+/// Longer events are no stream of many alike.
+const LONGEST: usize = 64 << 10;
+
 /// Give up after so many templates that never fitted.
 const VAIN: u8 = 8;
 
@@ -72,6 +75,7 @@ impl<T: Copy> Template<T> {
     /// `text` was read from `data`, and nothing else in `data` has a meaning.
     pub(crate) fn learn(&mut self, data: &[u8], text: &Str, what: T) {
         if self.vain < VAIN
+            && data.len() <= LONGEST
             && let Some(learned) = Learned::new(data, text, what)
         {
             self.vain += 1;

@@ -12,7 +12,9 @@ use super::{
     think::{Piece, Think},
 };
 use crate::{
-    Decoder, json,
+    Decoder,
+    bounds::Holds,
+    json,
     lenient::{self, RawRef},
     refusal,
     sse::{self, Sse},
@@ -35,6 +37,8 @@ struct State {
     usage: Option<Usage>,
     finish: Option<String>,
     template: Template<Said>,
+    /// Bytes of calls without a name, and of lists that go back as one.
+    held: usize,
     over: bool,
 }
 
@@ -82,6 +86,7 @@ impl Decode {
                 usage: None,
                 finish: None,
                 template: Template::new(),
+                held: 0,
                 over: false,
             },
         }
@@ -105,6 +110,15 @@ impl Decoder for Decode {
                 false => self.state.fail(ProviderError::new(ErrorKind::Stream, MISSING), out),
             }
         }
+    }
+}
+
+impl Holds for Decode {
+    fn held(&self) -> usize {
+        self.state.held
+    }
+    fn overflows(&self) -> bool {
+        self.sse.overflows()
     }
 }
 
@@ -199,6 +213,7 @@ impl State {
             }
         }
         if let Some(list) = piece.reasoning_details.filter(|list| list.get() != "[]") {
+            self.held += list.get().len();
             let reasoning = self.reasoning_details(out);
             let text = reasoning.details.add(list.get());
             let at = reasoning.at;
@@ -346,6 +361,7 @@ impl State {
         let custom = piece.custom.is_some();
         let FunctionPiece { name, arguments } = piece.custom.take().or(piece.function.take()).unwrap_or_default();
         let place = self.slot_of(&piece, &name).unwrap_or_else(|| {
+            self.held += size_of::<CallSlot>();
             self.calls.push(CallSlot { index: piece.index.0, custom, ..Default::default() });
             self.calls.len() - 1
         });
@@ -372,7 +388,10 @@ impl State {
         match slot.at {
             _ if arguments.0.is_empty() => {}
             Some(at) => out.push(Delta::Args { at, text: arguments.0.0.into_owned() }),
-            None => slot.held.push_str(&arguments.0),
+            None => {
+                self.held += arguments.0.len();
+                slot.held.push_str(&arguments.0);
+            }
         }
     }
 
@@ -422,12 +441,17 @@ impl State {
         if let Some(error) = failure(&reason) {
             return self.fail(error, out);
         }
+        for place in 0..self.calls.len() {
+            let slot = &self.calls[place];
+            // The model called something: the harness tells it that there is no such tool.
+            if slot.at.is_none() && !(slot.id.is_empty() && slot.held.trim().is_empty() && reason != "tool_calls") {
+                self.announce(place, out);
+            }
+        }
         let mut called = false;
         for slot in std::mem::take(&mut self.calls) {
-            let Some(at) = slot.at else {
-                out.push(Delta::Warning("the server sent a tool call without a name; it was not run".to_owned()));
-                continue;
-            };
+            // Without a name in any piece, `at` came above; a place that nothing was put into is no call.
+            let Some(at) = slot.at else { continue };
             called = true;
             let opaque = slot.extra.map(|extra| self.opaque(field::EXTRA_CONTENT, extra)).into_iter().collect();
             out.push(Delta::BlockEnd { at, opaque });

@@ -10,7 +10,7 @@ mod think;
 
 use protocol::{Entry, Fit, Prompt, ProviderError, Tune, WireId};
 
-use crate::{Asked, Decoder, Encoder, Wire};
+use crate::{Asked, Decoder, Encoder, Wire, bounds};
 
 pub struct Chat;
 
@@ -49,7 +49,7 @@ impl Wire for Chat {
         request::tail(tune, fit)
     }
     fn decoder(&self, fit: &Fit) -> Box<dyn Decoder> {
-        Box::new(decode::Decode::new(fit))
+        Box::new(bounds::Bounded::new(decode::Decode::new(fit)))
     }
     fn refusal(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {
         crate::refusal::refusal(status, headers, body)

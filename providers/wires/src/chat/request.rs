@@ -385,7 +385,7 @@ fn write_call(l: &mut List, block: &Block, fit: &Fit) {
         o.put("id", &calls::id(call.id.as_str(), fit));
         o.put("type", "function");
         o.object("function", |o| {
-            o.put("name", &calls::flat_name(call.namespace.as_deref(), &call.name));
+            o.put("name", &calls::called(call));
             o.put("arguments", &calls::object_args(call));
         });
         if let Some(extra) = calls::own(block, field::EXTRA_CONTENT, fit) {

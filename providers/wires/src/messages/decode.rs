@@ -7,7 +7,9 @@ use serde_json::value::RawValue;
 
 use super::field;
 use crate::{
-    Decoder, json,
+    Decoder,
+    bounds::Holds,
+    json,
     lenient::{self, Num, RawRef, Str},
     refusal,
     sse::{self, Sse},
@@ -29,6 +31,8 @@ struct State {
     has_usage: bool,
     stop: Option<Stop>,
     template: Template<(Option<u64>, Said)>,
+    /// Bytes of signatures, and of blocks that go back whole.
+    held: usize,
     over: bool,
 }
 
@@ -193,6 +197,7 @@ impl Decode {
                 has_usage: false,
                 stop: None,
                 template: Template::new(),
+                held: 0,
                 over: false,
             },
         }
@@ -219,6 +224,15 @@ impl Decoder for Decode {
                 }
             }
         }
+    }
+}
+
+impl Holds for Decode {
+    fn held(&self) -> usize {
+        self.state.held
+    }
+    fn overflows(&self) -> bool {
+        self.sse.overflows()
     }
 }
 
@@ -337,6 +351,7 @@ impl State {
             self.end_block(place, out);
         }
         let body: BlockBody = lenient::part(Some(raw));
+        self.held += body.input.map_or(0, |input| input.get().len());
         match &*body.kind {
             "text" => {
                 let place = self.open(index, What::Text, BlockKind::Text(String::new(), Phase::Final), out);
@@ -392,6 +407,7 @@ impl State {
         match block.what {
             What::Text => self.say(place, piece.text, out),
             What::Thinking => {
+                self.held += piece.signature.len();
                 block.signature.push_str(&piece.signature);
                 self.say(place, piece.thinking, out);
             }
@@ -402,6 +418,7 @@ impl State {
             }
             What::Whole => {
                 if let Some((_, input)) = &mut block.whole {
+                    self.held += piece.partial_json.len();
                     input.push_str(&piece.partial_json);
                 }
             }

@@ -6,7 +6,7 @@ mod request;
 
 use protocol::{Entry, Fit, Prompt, ProviderError, Tune, WireId};
 
-use crate::{Asked, Decoder, Encoder, Wire};
+use crate::{Asked, Decoder, Encoder, Wire, bounds};
 
 pub struct Messages;
 
@@ -38,7 +38,7 @@ impl Wire for Messages {
         request::tail(tune, fit)
     }
     fn decoder(&self, fit: &Fit) -> Box<dyn Decoder> {
-        Box::new(decode::Decode::new(fit))
+        Box::new(bounds::Bounded::new(decode::Decode::new(fit)))
     }
     fn refusal(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {
         crate::refusal::refusal(status, headers, body)

@@ -352,7 +352,7 @@ fn assistant(block: &Block, fit: &Fit) -> Option<Written> {
         BlockKind::Call(call) => Some(Written::new(|o| {
             o.put("type", "tool_use");
             o.put("id", &calls::id(call.id.as_str(), fit));
-            o.put("name", &calls::flat_name(call.namespace.as_deref(), &call.name));
+            o.put("name", &calls::called(call));
             o.raw("input", &calls::object_args(call));
         })),
         // Of another source.

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use super::{ITEM, call_form};
 use crate::{
     Decoder,
+    bounds::Holds,
     lenient::{self, Num, RawRef, Str},
     refusal,
     sse::{self, Sse},
@@ -184,6 +185,15 @@ impl Decoder for Decode {
         if !std::mem::replace(&mut self.state.over, true) {
             out.push(Delta::Error(ProviderError::new(ErrorKind::Stream, "stream closed before response.completed")));
         }
+    }
+}
+
+impl Holds for Decode {
+    fn held(&self) -> usize {
+        0
+    }
+    fn overflows(&self) -> bool {
+        self.sse.overflows()
     }
 }
 

@@ -312,6 +312,8 @@ fn unchanged(item: &Raw, block: &Block) -> bool {
             let args = if call.form == CallForm::Custom { &echo.input } else { &echo.arguments };
             *echo.call_id == *call.id.0
                 && *echo.name == *call.name
+                && calls::safe_name(&call.name) == *call.name
+                && call.namespace.as_deref().is_none_or(|name| calls::safe_name(name) == *name)
                 && *echo.namespace == *call.namespace.as_deref().unwrap_or_default()
                 && **args == *call.args
         }
@@ -353,11 +355,11 @@ fn write_call(o: &mut Object, call: &Call, fit: &Fit) {
     o.put("type", if custom { "custom_tool_call" } else { "function_call" });
     o.put("call_id", &calls::id(call.id.as_str(), fit));
     match (&call.namespace, fit.caps.server_tools) {
-        (Some(namespace), true) => {
-            o.put("namespace", namespace);
-            o.put("name", &call.name);
+        (Some(namespace), true) if !namespace.is_empty() => {
+            o.put("namespace", &calls::safe_name(namespace));
+            o.put("name", &calls::safe_name(&call.name));
         }
-        (namespace, _) => o.put("name", &calls::flat_name(namespace.as_deref(), &call.name)),
+        _ => o.put("name", &calls::called(call)),
     }
     if custom {
         o.put("input", &call.args);

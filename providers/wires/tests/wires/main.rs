@@ -1,5 +1,6 @@
 //! The wires from outside: known failures of programs like ours, round trips, requests as bytes.
 mod known_failures;
+mod names;
 mod requests;
 mod roundtrip;
 
