@@ -4,7 +4,7 @@ use std::{error::Error as _, future::Future, io, pin::Pin, time::Duration};
 use bytes::Bytes;
 use protocol::{Delta, ErrorKind, Fit, Millis, ProviderError, Reply};
 use reqwest::{Response, StatusCode, Url, header};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use wires::{Collector, Wire};
 
 use crate::{
@@ -116,11 +116,19 @@ impl Client {
         let mut reply = Collector::new(request.fit.source.clone(), retry::draw_id());
         let mut deltas = Vec::new();
         let mut streamed = false;
+        let mut last_call: Option<Instant> = None;
         loop {
             let stopped = reply.is_over();
-            let patience =
-                if stopped { AFTER_STOP.min(self.provider.idle_timeout) } else { self.provider.idle_timeout };
+            let patience = match stopped {
+                // In all: a server may go on for ever behind the end.
+                true => {
+                    let patience = AFTER_STOP.min(self.provider.idle_timeout);
+                    last_call.get_or_insert_with(|| Instant::now() + patience).duration_since(Instant::now())
+                }
+                false => self.provider.idle_timeout,
+            };
             let (more, mut broken) = match timeout(patience, response.chunk()).await {
+                Ok(Ok(Some(_))) if stopped && patience.is_zero() => (false, None),
                 Ok(Ok(Some(bytes))) => {
                     decoder.push(&bytes, &mut deltas);
                     (true, None)

@@ -72,7 +72,7 @@ impl Trouble {
     }
 
     pub(crate) fn tell(self, provider: &Provider, model: &str, url: Option<&Url>) -> AskError {
-        let message = provider.mask(&message(&self, url));
+        let message = provider.mask(&short(message(&self, url)));
         let hint = provider.mask(&hint(&self, provider, model));
         let mut error = self.error;
         error.message = provider.mask(&error.message);
@@ -115,6 +115,18 @@ fn message(trouble: &Trouble, url: Option<&Url>) -> String {
         (Stage::Stream, _) if error.kind == ErrorKind::RateLimit => format!("rate limit exceeded: {words}"),
         (Stage::Send | Stage::Stream, _) => format!("stream disconnected before completion: {words}"),
     }
+}
+
+/// Longest message in bytes. Upstream repeats the body of a 400 whole; what is longer than this nobody reads.
+const MOST_MESSAGE: usize = 64 << 10;
+
+fn short(mut message: String) -> String {
+    if message.len() > MOST_MESSAGE {
+        let left_out = message.len() - message.floor_char_boundary(MOST_MESSAGE);
+        message.truncate(message.len() - left_out);
+        let _ = write!(message, "… [{left_out} more bytes]");
+    }
+    message
 }
 
 /// `503 Service Unavailable`.
@@ -301,6 +313,14 @@ mod tests {
         for (ms, text) in [(30, "30 ms"), (1_500, "1.5 s"), (60_000, "60 s"), (240_000, "4 min"), (7_200_000, "2 h")] {
             assert_eq!(span(ms), text);
         }
+    }
+
+    #[test]
+    fn messages_end() {
+        let check = |text: String, expected: String| assert_eq!(short(text), expected);
+        check("x".repeat(65_536), "x".repeat(65_536));
+        check("x".repeat(65_537), format!("{}… [1 more bytes]", "x".repeat(65_536)));
+        check(format!("x{}", "é".repeat(40_000)), format!("x{}… [14466 more bytes]", "é".repeat(32_767)));
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(crate) fn headers(
     Some(map)
 }
 
-/// A header that cannot be sent is left out.
+/// A header that cannot be sent is left out: those of the user are checked before ([`fault`]).
 fn insert(map: &mut HeaderMap, name: &str, value: &str) {
     if let Ok(name) = HeaderName::try_from(name)
         && let Some(value) = ascii(value)
@@ -52,6 +52,15 @@ fn insert(map: &mut HeaderMap, name: &str, value: &str) {
     {
         map.insert(name, value);
     }
+}
+
+/// Why a header cannot be sent; the value is not told, it may be a key.
+pub(crate) fn fault(name: &str, value: &str) -> Option<&'static str> {
+    if HeaderName::try_from(name).is_err() {
+        return Some("a header name has letters, digits and `-` only, no spaces");
+    }
+    let sendable = ascii(value).is_some_and(|value| HeaderValue::from_str(&value).is_ok());
+    (!sendable).then_some("its value has a line feed or another control character, which no header can carry")
 }
 
 /// `value` in ASCII: JSON by JSON's own escapes, other text percent-encoded. None for line feeds and other control

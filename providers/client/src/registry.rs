@@ -9,7 +9,7 @@ use protocol::WireId;
 use serde::Deserialize;
 
 use crate::{
-    Auth, KeyStyle, Provider, Retries, Secret, TokenCommand, TokenSource,
+    Auth, KeyStyle, Provider, Retries, Secret, TokenCommand, TokenSource, headers,
     provider::{host, is_loopback},
 };
 
@@ -119,6 +119,9 @@ pub enum RegistryError {
     Aws(String),
     #[error(transparent)]
     BadUrl(#[from] crate::BadUrl),
+    /// `origin`: key and, where there is one, variable.
+    #[error("model_providers.{id}.{origin}: {why}. Nothing was sent.")]
+    Header { id: String, origin: String, why: &'static str },
 }
 
 /// A built-in provider before environment and configuration.
@@ -202,6 +205,7 @@ impl Registry {
             configured.map_or(default, |n| u32::try_from(n.min(MOST_RETRIES)).unwrap_or(default))
         };
         let Retries { request, stream } = Retries::default();
+        self.check_headers(id, config)?;
         let provider = Provider {
             id: id.to_owned(),
             name: config.name.clone().unwrap_or_else(|| built_in.map_or(id, |b| b.name).to_owned()),
@@ -288,6 +292,22 @@ impl Registry {
         let env = || self.sources.env(name).map(|value| (Secret::new(value), format!("`{name}`")));
         let found = if name == "OPENAI_API_KEY" { stored().or_else(env) } else { env().or_else(stored) };
         found.map(|(key, from)| Auth::Key { key, from, style })
+    }
+
+    /// A header that cannot be sent is told before anything is: without it a request would be another one.
+    fn check_headers(&self, id: &str, config: &ProviderConfig) -> Result<(), RegistryError> {
+        let check = |name: &str, value: &str, origin: String| match headers::fault(name, value) {
+            Some(why) => Err(RegistryError::Header { id: id.to_owned(), origin, why }),
+            None => Ok(()),
+        };
+        for (name, value) in &config.http_headers {
+            check(name, value.expose(), format!("http_headers {name:?}"))?;
+        }
+        for (name, variable) in &config.env_http_headers {
+            let value = self.sources.env(variable).unwrap_or_default();
+            check(name, value, format!("env_http_headers {name:?} (from `{variable}`)"))?;
+        }
+        Ok(())
     }
 
     fn headers(&self, config: &ProviderConfig) -> Vec<(String, Secret)> {

@@ -194,3 +194,34 @@ fn refused() {
          Use a Bedrock API key: env_key = \"AWS_BEARER_TOKEN_BEDROCK\".",
     );
 }
+
+#[test]
+fn headers_that_cannot_be_sent_are_told_before_asking() {
+    let check = |json: &str, value: &str, expected: Option<&str>| {
+        let registry = registry("p", json, sources(&[("V", value)]));
+        let told = registry.provider("p").err().map(|error| error.to_string());
+        assert_eq!(told.as_deref(), expected, "{json} {value:?}");
+    };
+    let name = "a header name has letters, digits and `-` only, no spaces. Nothing was sent.";
+    let control =
+        "its value has a line feed or another control character, which no header can carry. Nothing was sent.";
+    let table = |headers: &str| format!(r#"{{"base_url": "http://h/v1", {headers}}}"#);
+    let fixed = |headers: &str, expected: Option<&str>| check(&table(headers), "", expected);
+    fixed(
+        r#""http_headers": {"X-A": "b", "x-ü": "c"}"#,
+        Some(&format!("model_providers.p.http_headers \"x-ü\": {name}")),
+    );
+    fixed(r#""http_headers": {"X A": "b"}"#, Some(&format!("model_providers.p.http_headers \"X A\": {name}")));
+    fixed(r#""http_headers": {"X-A": "b\nc"}"#, Some(&format!("model_providers.p.http_headers \"X-A\": {control}")));
+    fixed(r#""http_headers": {"X-A": "/tmp/ü"}"#, None);
+    let from_env = table(r#""env_http_headers": {"X-A": "V"}"#);
+    check(&from_env, "secret\r\n", None);
+    check(&from_env, "", None);
+    let told = format!("model_providers.p.env_http_headers \"X-A\" (from `V`): {control}");
+    check(&from_env, "se\ncret", Some(&told));
+    check(
+        &table(r#""env_http_headers": {"X A": "V"}"#),
+        "",
+        Some(&format!("model_providers.p.env_http_headers \"X A\" (from `V`): {name}")),
+    );
+}

@@ -201,6 +201,9 @@ async fn silence() {
     // A server that keeps the connection open behind the end of a reply.
     let (seen, _) = run(vec![Answer::Stall(format!("{STREAM}t:a\nstop\n"))], json).await;
     assert_eq!(seen, Seen { requests: 1, signals: vec!["a".into()], result: Ok("a".into()) });
+    // One that goes on for ever behind it.
+    let (seen, _) = run(vec![Answer::Endless(format!("{STREAM}t:a\nstop\n"), "\n")], json).await;
+    assert_eq!(seen, Seen { requests: 1, signals: vec!["a".into()], result: Ok("a".into()) });
 }
 
 #[tokio::test]

@@ -13,6 +13,8 @@ pub(crate) enum Answer {
     Bytes(String),
     /// These bytes, then silence.
     Stall(String),
+    /// These bytes, then the others for ever.
+    Endless(String, &'static str),
 }
 
 pub(crate) struct Server {
@@ -54,6 +56,13 @@ async fn answer(mut stream: TcpStream, script: Vec<Answer>, seen: Arc<Mutex<Vec<
     };
     match script.get(at).or(script.last()).expect("a script") {
         Answer::Bytes(bytes) => stream.write_all(bytes.as_bytes()).await.expect("an open connection"),
+        Answer::Endless(bytes, again) => {
+            stream.write_all(bytes.as_bytes()).await.expect("an open connection");
+            // Until the client goes away.
+            while stream.write_all(again.as_bytes()).await.is_ok() {
+                tokio::task::yield_now().await;
+            }
+        }
         Answer::Stall(bytes) => {
             stream.write_all(bytes.as_bytes()).await.expect("an open connection");
             // Until the client goes away.
