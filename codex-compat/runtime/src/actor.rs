@@ -1,5 +1,5 @@
 //! The thread as an actor: takes Ops, runs turns, tells of background work that ends by itself.
-use protocol::{Event, Op, Part};
+use protocol::{Body, Event, Op, Origin};
 use tokio::sync::mpsc;
 
 use crate::{Brief, setup, thread::Thread};
@@ -34,7 +34,10 @@ impl Thread {
             };
             match op {
                 None | Some(Op::Shutdown) => break,
-                Some(Op::User { parts }) => closing = self.turn_with_ops(Some(parts), &mut ops).await,
+                Some(Op::User { parts }) => {
+                    let said = Body::User { origin: Origin::User, parts };
+                    closing = self.turn_with_ops(Some(said), &mut ops).await;
+                }
                 Some(Op::Compact { hint }) => {
                     if let Err(crate::thread::Stopped::Failed(error)) = self.compact(hint.as_deref()).await {
                         self.hub.emit(Event::Warning { message: error.message });
@@ -43,6 +46,7 @@ impl Thread {
                 Some(Op::Interrupt | Op::Decide { .. }) => {}
             }
         }
+        self.agents.stop_all().await;
         self.host.stop_all().await;
         self.hub.emit(Event::Closed);
     }
@@ -58,9 +62,9 @@ impl Thread {
     }
 
     /// A turn, with Ops taken while it runs. True: the thread is to end after it.
-    async fn turn_with_ops(&self, parts: Option<Vec<Part>>, ops: &mut mpsc::Receiver<Op>) -> bool {
+    async fn turn_with_ops(&self, said: Option<Body>, ops: &mut mpsc::Receiver<Op>) -> bool {
         let (mut closing, mut gone) = (false, false);
-        let turn = self.run_turn(parts);
+        let turn = self.run_turn(said);
         tokio::pin!(turn);
         loop {
             tokio::select! {

@@ -1,4 +1,4 @@
-//! Work that goes on beside the conversation: commands handed back as tasks. What ends by itself is shown, and told to the
+//! Work that goes on beside the conversation: commands handed back as tasks, sub-agents. What ends by itself is shown, and told to the
 //! model at the next step.
 use std::convert::Infallible;
 
@@ -15,8 +15,10 @@ impl Thread {
     /// Takes in what ends by itself; to be polled as long as the thread lives. Never ends; cancel safe.
     pub(crate) async fn tend(&self) -> Infallible {
         loop {
-            let ended = self.host.next_ended().await;
-            self.task_ended(ended);
+            tokio::select! {
+                ended = self.host.next_ended() => self.task_ended(ended),
+                report = self.agents.next_report() => self.agent_reported(report),
+            }
         }
     }
 
@@ -67,7 +69,7 @@ impl Thread {
     }
 
     fn works_in_background(&self) -> bool {
-        self.hub.has_open_tasks()
+        self.hub.has_open_tasks() || self.agents.work_in_background()
     }
 }
 

@@ -1,12 +1,13 @@
 //! The one ordered stream of events, and what must be remembered to write it: keys of items, open commands, the plan.
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::{HashMap, HashSet},
     path::PathBuf,
+    rc::Rc,
     time::Instant,
 };
 
-use protocol::{BlockKind, Delta, Event, PlanStep, Reply, TaskId, TurnId, View, ViewKind};
+use protocol::{BlockKind, Delta, Event, PlanStep, Reply, TaskId, TurnId, Usage, View, ViewKind};
 use tokio::sync::mpsc;
 
 use crate::{mailbox::Mailbox, thread::Started};
@@ -16,13 +17,26 @@ pub(crate) struct Hub {
     pub(crate) mailbox: Mailbox,
     /// The client shows text and output as it comes.
     live: bool,
+    /// Of a sub-agent: clients see its deeds only.
+    inner: bool,
+    numbers: Rc<Numbers>,
     state: RefCell<State>,
+}
+
+/// Given out once in all threads that speak to the same clients.
+#[derive(Default)]
+struct Numbers {
+    key: Cell<u64>,
+    approval: Cell<u64>,
+}
+
+fn next(number: &Cell<u64>) -> u64 {
+    number.set(number.get() + 1);
+    number.get()
 }
 
 #[derive(Default)]
 struct State {
-    next_key: u64,
-    next_approval: u64,
     last_message: Option<String>,
     plan: Option<(u64, Vec<PlanStep>)>,
     tasks: HashMap<TaskId, Open>,
@@ -43,7 +57,20 @@ pub(crate) struct Open {
 
 impl Hub {
     pub(crate) fn new(events: mpsc::UnboundedSender<Event>, live: bool) -> Hub {
-        Hub { events, mailbox: Mailbox::default(), live, state: RefCell::default() }
+        let (mailbox, numbers, state) = Default::default();
+        Hub { events, mailbox, live, inner: false, numbers, state }
+    }
+
+    /// Of a sub-agent: the same clients, who see what it does and are asked what it asks.
+    pub(crate) fn child(&self) -> Hub {
+        Hub {
+            events: self.events.clone(),
+            mailbox: self.mailbox.child(),
+            live: self.live,
+            inner: true,
+            numbers: self.numbers.clone(),
+            state: RefCell::default(),
+        }
     }
 
     /// Takes the output of the command with this key. None: nobody wants it as it comes.
@@ -54,6 +81,9 @@ impl Hub {
 
     /// A client that went away is no reason to stop; the client itself decides that.
     pub(crate) fn emit(&self, event: Event) {
+        if self.inner && !is_deed(&event) {
+            return;
+        }
         let _ = self.events.send(event);
     }
 
@@ -74,15 +104,11 @@ impl Hub {
     }
 
     pub(crate) fn key(&self) -> u64 {
-        let mut state = self.state.borrow_mut();
-        state.next_key += 1;
-        state.next_key
+        next(&self.numbers.key)
     }
 
     pub(crate) fn approval_id(&self) -> u64 {
-        let mut state = self.state.borrow_mut();
-        state.next_approval += 1;
-        state.next_approval
+        next(&self.numbers.approval)
     }
 
     pub(crate) fn turn_started(&self, turn: TurnId) {
@@ -98,6 +124,11 @@ impl Hub {
     pub(crate) fn started(&self) -> Started {
         let state = self.state.borrow();
         Started { steps: state.steps, tokens: state.tokens }
+    }
+
+    /// Tokens of a sub-agent's.
+    pub(crate) fn count(&self, usage: Usage) {
+        self.state.borrow_mut().tokens += usage.total();
     }
 
     /// A reply's blocks, as items.
@@ -177,6 +208,18 @@ impl Hub {
 
     pub(crate) fn take_open(&self, task: TaskId) -> Option<Open> {
         self.state.borrow_mut().tasks.remove(&task)
+    }
+}
+
+/// What clients see of a sub-agent: what it does to the machine, what it asks, what goes wrong.
+fn is_deed(event: &Event) -> bool {
+    match event {
+        Event::ItemStarted(view) | Event::ItemUpdated(view) | Event::ItemCompleted(view) => {
+            matches!(view.kind, ViewKind::Command { .. } | ViewKind::FileChange { .. } | ViewKind::Mcp { .. })
+        }
+        Event::OutputDelta { .. } | Event::ApprovalAsked { .. } | Event::ApprovalDone { .. } => true,
+        Event::Warning { .. } | Event::Hint { .. } | Event::Retrying { .. } => true,
+        _ => false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! A thread: conversation, turn loop, gate, compaction, resume. Clients reach it by Ops and see it by Events; there is no
 //! other way in.
 mod actor;
+mod agents;
 mod asking;
 mod background;
 mod calls;
@@ -20,6 +21,8 @@ mod setup;
 mod show;
 mod skills;
 mod start;
+#[cfg(test)]
+mod tests;
 mod thread;
 mod views;
 

@@ -37,6 +37,23 @@ impl Link {
         Link { client: Client::new(provider), wire, fit, model, headers, making: RefCell::new(None) }
     }
 
+    /// The line of a sub-agent: the same provider, perhaps another model.
+    pub(crate) fn child(
+        &self,
+        model: &str,
+        overrides: &providers::ModelOverrides,
+        originator: &str,
+        version: &str,
+        thread: &ThreadId,
+    ) -> Link {
+        let provider = self.client.provider().clone();
+        let model = match model == self.model.slug {
+            true => self.model.clone(),
+            false => providers::model_info(&provider, model, overrides),
+        };
+        Link::new(provider, model, originator, version, thread)
+    }
+
     /// One request with its retries. Deltas and retries are told to the hub as they come.
     pub(crate) async fn ask(&self, body: Vec<Bytes>, tune: &Tune, hub: &Hub) -> Result<Reply, Stopped> {
         let fresh = || Collector::new(self.fit.source.clone(), ReplyId(format!("reply_{:016x}", crate::tag())));

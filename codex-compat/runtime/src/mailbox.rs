@@ -30,6 +30,11 @@ struct Own {
 }
 
 impl Mailbox {
+    /// Of a sub-agent: its own interrupts and words, answers from the same clients.
+    pub(crate) fn child(&self) -> Mailbox {
+        Mailbox { waiting: self.waiting.clone(), ..Mailbox::default() }
+    }
+
     /// Before a turn: an interrupt of an earlier one does not count.
     pub(crate) fn reset(&self) {
         self.own.borrow_mut().cancel = Cancel::new();
@@ -62,6 +67,11 @@ impl Mailbox {
     }
     pub(crate) fn take_notices(&self) -> Vec<Notice> {
         std::mem::take(&mut self.own.borrow_mut().notices)
+    }
+    /// The report of an agent was the answer to a call meanwhile.
+    pub(crate) fn forget_report(&self, agent: &str) {
+        let told = |notice: &Notice| matches!(notice, Notice::AgentReported { id, .. } if id == agent);
+        self.own.borrow_mut().notices.retain(|notice| !told(notice));
     }
     /// Something was queued or noticed, perhaps before the last look. For one listener; cancel safe.
     pub(crate) async fn news(&self) {

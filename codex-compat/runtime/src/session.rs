@@ -1,7 +1,7 @@
 //! The Session half of Actions: what is done to the thread itself.
 use protocol::{Failure, Outcome, Refusal, Session, TurnError};
 
-use crate::thread::Thread;
+use crate::{agents::Spawn, thread::Thread};
 
 impl Thread {
     pub(crate) async fn session_action(&self, session: &Session) -> Outcome {
@@ -17,6 +17,11 @@ impl Thread {
             Session::Mode(mode) => self.change_mode(mode)?,
             Session::ProposePlan { text } => self.propose_plan(text.as_deref()).await?,
             Session::Ask { questions, .. } => self.ask_user(questions).await,
+            Session::Spawn { kind, prompt, model, background, resume, .. } => {
+                let (model, resume) = (model.as_deref(), resume.as_deref());
+                self.spawn(Spawn { kind, prompt, model, background: *background, resume }).await?
+            }
+            Session::Agent { id, op, message } => self.agent(id, op, message.as_deref()).await,
             Session::Skill { name, .. } => self.skill(name).await,
             Session::Query { prompt, .. } => {
                 let (text, usage) = self.link.side(prompt).await?;

@@ -61,13 +61,17 @@ pub(crate) fn target(start: &Start, recorded: Option<&Settings>) -> Result<Targe
             }
         }
     };
-    let over = providers::ModelOverrides {
+    let model = providers::model_info(&provider, &model, &overrides(config));
+    Ok(Target { provider, model, harness })
+}
+
+/// The user's word on the models of this run.
+pub(crate) fn overrides(config: &Config) -> providers::ModelOverrides {
+    providers::ModelOverrides {
         context_window: config.model_context_window,
         auto_compact_token_limit: config.model_auto_compact_token_limit,
         max_output_tokens: config.model_max_output_tokens,
-    };
-    let model = providers::model_info(&provider, &model, &over);
-    Ok(Target { provider, model, harness })
+    }
 }
 
 fn unknown_harness(id: &str) -> StartError {

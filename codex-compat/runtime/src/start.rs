@@ -11,7 +11,15 @@ use protocol::{ApprovalPolicy, Body, Event, Raw, Settings, ThreadId};
 use sessions::{Filter, Meta, Session, Store};
 use tokio::sync::mpsc;
 
-use crate::{history::History, hub::Hub, limits::Limits, link::Link, setup, thread::Thread};
+use crate::{
+    agents::{Agents, Base},
+    history::History,
+    hub::Hub,
+    limits::Limits,
+    link::Link,
+    setup,
+    thread::Thread,
+};
 
 /// What a client asks for.
 pub struct Start {
@@ -146,7 +154,9 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
     let env =
         setup::environment(&start.loaded, settings.sandbox.network, id.as_str(), &start.version, &target.provider);
     let scope = tools::Scope::new(&settings, env, folder, &setup::sandbox_state(&start.loaded.home))
-        .map_err(|error| StartError::new(format!("Error: {error}")))?;
+        .map_err(|error| StartError::new(format!("Error: {error}")))?
+        .with_private_pages(*start.loaded.config.tools.web_fetch.allow_private);
+    let agents = Agents::new(Rc::new(base(&start, &settings, store)));
     let link = Link::new(target.provider, target.model, &start.originator, &start.version, &id);
 
     let same = recorded.as_ref() == Some(&settings);
@@ -170,6 +180,7 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
         tally: RefCell::default(),
         limits: start.limits,
         once: RefCell::default(),
+        agents,
         grants: Rc::default(),
         answered: start.answered,
         own_plan_mode: Cell::new(false),
@@ -190,6 +201,20 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
             .map_err(|e| StartError(format!("Error: {}", e.message)))?;
     }
     Ok(thread)
+}
+
+/// What sub-agents are made of.
+fn base(start: &Start, settings: &Settings, store: Store) -> Base {
+    let config = &start.loaded.config;
+    Base {
+        limits: config.agents.clone(),
+        role: config.roles.get("subagent").cloned().unwrap_or_default(),
+        store: (!start.ephemeral).then_some(store),
+        meta: meta(start, &settings.provider),
+        overrides: setup::overrides(config),
+        version: start.version.clone(),
+        running: Cell::new(0),
+    }
 }
 
 fn skill_info(skill: config::Skill) -> SkillInfo {

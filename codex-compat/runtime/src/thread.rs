@@ -6,11 +6,11 @@ use std::{
 
 use harnesses::{Context, Doc, End, Flow, Harness, Moment, Persona, Reading, SkillInfo, Words};
 use protocol::{
-    Body, CallForm, Entry, Event, Item, ItemId, ModelInfo, Notice, Origin, Part, Reply, Settings, ThreadId, Tool, Tune,
+    Body, CallForm, Entry, Event, Item, ItemId, ModelInfo, Notice, Origin, Reply, Settings, ThreadId, Tool, Tune,
     TurnCause, TurnError, TurnId, Usage,
 };
 
-use crate::{grants::Grants, history::History, hub::Hub, limits::Limits, link::Link};
+use crate::{agents::Agents, grants::Grants, history::History, hub::Hub, limits::Limits, link::Link};
 
 /// Everything that a conversation needs to go on. Fields that change stand in cells: calls of one reply run side by side.
 pub struct Thread {
@@ -33,6 +33,7 @@ pub struct Thread {
     pub(crate) limits: Limits,
     /// What a harness wants said once more, or in another tune, in the next request only.
     pub(crate) once: RefCell<Once>,
+    pub(crate) agents: Agents,
     /// What clients have allowed for good.
     pub(crate) grants: Rc<RefCell<Grants>>,
     /// A client is there that answers questions.
@@ -128,16 +129,13 @@ impl Thread {
         }
     }
 
-    /// Starts a turn with what the user said, or with what happened by itself, and tells the clients how it ended.
-    pub(crate) async fn run_turn(&self, parts: Option<Vec<Part>>) -> Result<Ended, TurnError> {
+    /// Starts a turn with what the user (or a parent) said, or with what happened by itself, and tells the clients how it ended.
+    pub(crate) async fn run_turn(&self, said: Option<Body>) -> Result<Ended, TurnError> {
         self.hub.mailbox.reset();
         let turn = TurnId(uuid::Uuid::now_v7().to_string());
         *self.turn.borrow_mut() = turn.clone();
         self.hub.turn_started(turn.clone());
-        let begun = match parts {
-            Some(parts) => self.record(Body::User { origin: Origin::User, parts }).map(drop),
-            None => Ok(()),
-        };
+        let begun = said.map_or(Ok(()), |said| self.record(said).map(drop));
         let ended = match begun {
             Ok(()) => self.work_in_time().await,
             Err(error) => Err(error.into()),
@@ -224,7 +222,7 @@ impl Thread {
 
     fn moment(&self) -> Moment {
         let history = self.history.borrow();
-        let from_user = |item: &Item| matches!(item.body, Body::User { origin: Origin::User, .. });
+        let from_user = |item: &Item| matches!(item.body, Body::User { origin: Origin::User | Origin::Parent, .. });
         match history.said.is_empty() {
             true => Moment::Opening,
             false if history.items[history.unsaid..].iter().any(from_user) => Moment::Turn,

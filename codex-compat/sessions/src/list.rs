@@ -37,6 +37,8 @@ pub struct Filter {
     pub sources: Vec<String>,
     pub providers: Vec<String>,
     pub archived: bool,
+    /// Also threads of sub-agents.
+    pub agents: bool,
     /// Also threads in which nothing was asked yet.
     pub empty: bool,
     /// Found in first message or name, whatever the case.
@@ -104,6 +106,7 @@ pub(crate) fn list(store: &Store, filter: &Filter) -> Result<Page, Error> {
 
 fn fits(head: &Head, filter: &Filter) -> bool {
     filter.cwd.as_ref().is_none_or(|cwd| *cwd == head.meta.cwd)
+        && (filter.agents || head.meta.parent_thread_id.is_none())
         && (filter.sources.is_empty() || filter.sources.contains(&head.meta.source))
         && (filter.providers.is_empty() || filter.providers.contains(&head.meta.model_provider))
 }

@@ -1,0 +1,148 @@
+use pretty_assertions::assert_eq;
+use protocol::{ApprovalPolicy, Ask, Change, Expect, Mode, New, Question, Run, Session, World};
+
+use super::*;
+
+fn change(path: &str) -> Turn {
+    let new = New::Whole { text: "x".into(), like: None };
+    act(Action::World(World::Change(vec![Change { path: path.into(), to: None, new, expect: Expect::Anything }])))
+}
+
+/// Replies to the results of calls, one after another; the last text ends the turn.
+fn steps(turns: Vec<Turn>) -> impl FnMut(&Asked) -> Step + Send + 'static {
+    let mut turns = turns.into_iter();
+    move |_| turns.next().unwrap_or_else(|| Turn::text("done")).into()
+}
+
+/// The results of all calls, in order.
+fn results(stage: &Stage) -> Vec<Value> {
+    let last = stage.asked().pop().unwrap();
+    let texts = last.0.iter().filter(|(role, _)| role == "tool");
+    texts.map(|(_, text)| serde_json::from_str(text).unwrap_or(Value::String(text.clone()))).collect()
+}
+
+fn questions() -> Turn {
+    let options = vec![("a".into(), "A".into())];
+    let question = Question { id: "q".into(), header: "H".into(), question: "Which?".into(), options, multi: false };
+    session(Session::Ask { questions: vec![question], background: false })
+}
+
+#[tokio::test]
+async fn nobody_answers_in_exec() {
+    let plan = Mode::Plan { file: "/plan.md".into() };
+    let stage = Stage::new(
+        "",
+        steps(vec![
+            questions(),
+            session(Session::Mode(plan)),
+            change("a"),
+            session(Session::ProposePlan { text: None }),
+            session(Session::Mode(Mode::Default)),
+            change("a"),
+        ]),
+    );
+    stage.exec(&PROBE, "go").await;
+    let nobody = json!({"refused": {"nobody_to_ask": {"escalation": false}}});
+    let results = results(&stage);
+    let refused = json!({"refused": {"plan_mode": {"file": "/plan.md"}}});
+    // The agent chose the mode, so it may leave it.
+    assert_eq!(results[..5], [nobody.clone(), json!("ok"), refused, nobody, json!("ok")]);
+    assert!(results[5]["changed"].is_array(), "{results:?}");
+    let told: Vec<String> = stage
+        .asked()
+        .pop()
+        .unwrap()
+        .0
+        .into_iter()
+        .filter(|(_, text)| text.starts_with("mode: "))
+        .map(|(_, t)| t)
+        .collect();
+    assert_eq!(told, ["mode: Plan { file: \"/plan.md\" }", "mode: Default"]);
+}
+
+#[tokio::test]
+async fn a_plan_mode_of_the_users_ends_by_an_approved_plan() {
+    let propose = || session(Session::ProposePlan { text: Some("1. x".into()) });
+    let stage = Stage::new(
+        "",
+        steps(vec![session(Session::Mode(Mode::Default)), propose(), change("a"), propose(), change("a"), questions()]),
+    );
+    let (thread, mut events) = stage.thread(&PROBE, |start| start.answered = true).await;
+    let mut settings = (*thread.settings()).clone();
+    settings.mode = Mode::Plan { file: "/plan.md".into() };
+    *thread.settings.borrow_mut() = settings.into();
+    let (ops, orders) = mpsc::channel(4);
+    let client = async {
+        ops.send(user("go")).await.unwrap();
+        let no = Decision::No { feedback: Some("more".into()) };
+        let first = events.decide(&ops, no).await;
+        events.decide(&ops, Decision::Once).await;
+        let answers = Raw::of(&json!({"answers": {"q": {"answers": ["a"]}}}));
+        let asked = events.decide(&ops, Decision::Answers(answers)).await;
+        ops.send(Op::Shutdown).await.unwrap();
+        events.until_closed().await;
+        (first, asked)
+    };
+    let (_, (first, asked)) = tokio::join!(thread.run(orders), client);
+    assert_eq!(first, Ask::Plan { text: Some("1. x".into()), file: "/plan.md".into() });
+    assert!(matches!(asked, Ask::Questions { questions } if questions[0].id == "q"));
+    let results = results(&stage);
+    let refused = json!({"refused": {"plan_mode": {"file": "/plan.md"}}});
+    let decided = |approved: bool, feedback: Option<&str>| json!({"plan_decided": {"approved": approved, "feedback": feedback, "file": "/plan.md"}});
+    assert_eq!(results[..4], [refused.clone(), decided(false, Some("more")), refused, decided(true, None)]);
+    assert!(results[4]["changed"].is_array(), "{results:?}");
+    assert_eq!(results[5], json!({"answers": {"answers": {"q": {"answers": ["a"]}}}}));
+}
+
+#[tokio::test]
+async fn what_was_allowed_for_the_session_is_asked_once() {
+    let run = |script: &str| act(Action::World(World::Run(Run::new(script))));
+    let stage = Stage::new(
+        "",
+        steps(vec![
+            run("echo a"),
+            run("echo a"),
+            run("echo b"),
+            run("echo c d"),
+            change("f"),
+            change("f"),
+            run("echo; ls"),
+        ]),
+    );
+    let (thread, mut events) = stage.thread(&PROBE, |start| start.approval = Some(ApprovalPolicy::Untrusted)).await;
+    let (ops, orders) = mpsc::channel(4);
+    let client = async {
+        ops.send(user("go")).await.unwrap();
+        let decisions = [
+            Decision::Session,
+            Decision::Prefix(vec!["echo".into()]),
+            Decision::Session,
+            Decision::No { feedback: None },
+        ];
+        for decision in decisions {
+            events.decide(&ops, decision).await;
+        }
+        ops.send(Op::Shutdown).await.unwrap();
+        events.until_closed().await;
+    };
+    tokio::join!(thread.run(orders), client);
+    assert_eq!(events.all.iter().filter(|event| matches!(event, Event::ApprovalAsked { .. })).count(), 4);
+    assert_eq!(results(&stage).last(), Some(&json!({"refused": {"user": {"feedback": null}}})));
+}
+
+#[tokio::test]
+async fn a_stop_answers_what_is_asked() {
+    let stage = Stage::new("", steps(vec![questions()]));
+    let (thread, mut events) = stage.thread(&PROBE, |start| start.answered = true).await;
+    let (ops, orders) = mpsc::channel(4);
+    let client = async {
+        ops.send(user("go")).await.unwrap();
+        events.until(|event| matches!(event, Event::ApprovalAsked { .. })).await;
+        ops.send(Op::Interrupt).await.unwrap();
+        ops.send(Op::Shutdown).await.unwrap();
+        events.until_closed().await;
+    };
+    tokio::join!(thread.run(orders), client);
+    assert!(events.all.iter().any(|event| matches!(event, Event::TurnInterrupted { .. })));
+    assert!(events.all.iter().any(|event| matches!(event, Event::ApprovalDone { .. })));
+}
