@@ -274,6 +274,9 @@ pub struct TaskInfo {
     pub command: String,
     pub exit: Exit,
     pub started: Millis,
+    /// The process at its top, as the host sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
 }
 
 /// Why nothing was done.

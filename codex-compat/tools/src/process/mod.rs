@@ -121,7 +121,7 @@ fn start(cx: &Scope, run: &Run, how: Start) -> Result<Arc<Process>, Unstarted> {
     let mut child = sandbox::spawn(&cx.sandbox(), launch)?;
     let wires = Wires::new(&mut child)?;
     let (orders, received) = mpsc::unbounded_channel();
-    let process = Arc::new(Process::new(run.script.clone(), now(), run.tty, run.keep, orders));
+    let process = Arc::new(Process::new(run.script.clone(), child.pid(), now(), run.tty, run.keep, orders));
     let driver = Driver {
         process: process.clone(),
         child,

@@ -24,6 +24,7 @@ pub(super) enum Order {
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(super) command: String,
+    pub(super) pid: u32,
     pub(super) started: Millis,
     pub(super) tty: bool,
     keep: u64,
@@ -63,6 +64,7 @@ pub(super) struct End {
 impl Process {
     pub(super) fn new(
         command: String,
+        pid: u32,
         started: Millis,
         tty: bool,
         keep: u64,
@@ -78,7 +80,7 @@ impl Process {
             stopping: false,
             drains: 0,
         };
-        Process { command, started, tty, keep, orders, state: Mutex::new(state), news: watch::Sender::new(0) }
+        Process { command, pid, started, tty, keep, orders, state: Mutex::new(state), news: watch::Sender::new(0) }
     }
 
     /// Nothing that panics is ever done under the lock, so a poisoned one is as good.

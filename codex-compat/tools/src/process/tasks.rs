@@ -179,6 +179,7 @@ impl Tasks {
                     command: process.command.clone(),
                     exit: exit_of(&process),
                     started: process.started,
+                    pid: Some(process.pid),
                 };
                 Outcome::Tasks(tasks.into_iter().map(info).collect())
             }

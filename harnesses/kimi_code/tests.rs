@@ -1,0 +1,1 @@
+//! The dialect from outside.
