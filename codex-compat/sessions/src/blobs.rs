@@ -34,7 +34,7 @@ impl Blobs {
             return data.clone();
         }
         let data = if is_name(id) {
-            self.folders.iter().find_map(|folder| fs::read(folder.join(id)).ok()).map(Arc::from)
+            self.folders.iter().find_map(|folder| layout::read(&folder.join(id)).ok()).map(Arc::from)
         } else {
             None
         };

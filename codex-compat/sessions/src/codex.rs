@@ -1,7 +1,6 @@
 //! Rollouts of Codex itself, read as far as they are useful here: what the user and the model said, calls and their
 //! answers, compactions, sums of tokens. The file is not touched; a thread of ours begins with these items.
 use std::{
-    fs::File,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
 };
@@ -55,7 +54,7 @@ struct Reader {
 impl Reader {
     /// Sources of a fork come first. `above`: the files that lead here.
     fn file(&mut self, path: &Path, limit: u64, above: &mut Vec<PathBuf>) -> Result<(), Error> {
-        let mut lines = BufReader::new(File::open(path).map_err(Error::read(path))?);
+        let mut lines = BufReader::new(layout::open(path).map_err(Error::read(path))?);
         let mut bytes = Vec::new();
         let (mut seen, mut damaged) = (false, 0_u32);
         loop {

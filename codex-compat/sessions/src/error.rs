@@ -12,6 +12,16 @@ pub enum Error {
         holder(*.pid)
     )]
     InUse { id: ThreadId, pid: Option<u32> },
+    #[error("cannot create {}: {source}; point INTERPRETER_HOME at a folder that can be written, or keep nothing with --ephemeral", .path.display())]
+    Create { path: PathBuf, source: io::Error },
+    /// Of a session that is there.
+    #[error(
+        "cannot write {}: {source}; make it writable, or go on from a copy with `interpreter exec fork {id}`", .path.display()
+    )]
+    Reopen { id: ThreadId, path: PathBuf, source: io::Error },
+    /// Of anything but a thread that is being written.
+    #[error("cannot change {}: {source}", .path.display())]
+    Change { path: PathBuf, source: io::Error },
     #[error("cannot write {}: {source}; what was kept before stays, and `interpreter exec resume` goes on from there", .path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("cannot read {}: {source}", .path.display())]
@@ -44,6 +54,14 @@ impl Error {
     pub(crate) fn write(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
         move |source| Error::Write { path, source }
+    }
+    pub(crate) fn create(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
+        let path = path.into();
+        move |source| Error::Create { path, source }
+    }
+    pub(crate) fn change(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
+        let path = path.into();
+        move |source| Error::Change { path, source }
     }
     pub(crate) fn read(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();

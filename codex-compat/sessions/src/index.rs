@@ -1,7 +1,6 @@
 //! Names of threads (`session_index.jsonl`): a line per naming, the last one for an id is in force.
 use std::{
     collections::HashMap,
-    fs,
     io::{ErrorKind, Write},
     path::Path,
 };
@@ -30,7 +29,7 @@ impl Names {
     /// Lines that cannot be read are passed over.
     pub(crate) fn read(home: &Path) -> Result<Names, Error> {
         let path = home.join("session_index.jsonl");
-        let bytes = match fs::read(&path) {
+        let bytes = match layout::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Names::default()),
             Err(source) => return Err(Error::Read { path, source }),
@@ -63,6 +62,6 @@ pub(crate) fn set(home: &Path, id: &ThreadId, name: &str, now: protocol::Millis)
     let naming = Naming { id: id.clone(), thread_name: name.to_owned(), updated_at: line::timestamp(now) };
     let mut text = serde_json::to_vec(&naming).unwrap_or_default();
     text.push(b'\n');
-    let mut file = layout::append_to(&path).map_err(Error::write(&path))?;
-    file.write_all(&text).map_err(Error::write(&path))
+    let mut file = layout::append_to(&path).map_err(Error::change(&path))?;
+    file.write_all(&text).map_err(Error::change(&path))
 }

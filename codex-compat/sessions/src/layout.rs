@@ -1,7 +1,7 @@
 //! Where things are below the home folder, and how rollout files are named. Folders are made 0700, files 0600.
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
-    io,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -117,6 +117,21 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// Opens a file for reading, and nothing else: a pipe in its place would never end.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    File::open(path)
+}
+
+/// The whole of a file, as [`open`] takes it.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Options for a file that only its owner may read.

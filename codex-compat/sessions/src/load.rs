@@ -204,7 +204,7 @@ impl Scan {
     /// True: nothing before this is needed.
     fn segment(&mut self, at: usize, segment: &Segment) -> Result<bool, Error> {
         let path = &segment.rollout.path;
-        let mut file = File::open(path).map_err(Error::read(path))?;
+        let mut file = layout::open(path).map_err(Error::read(path))?;
         let mut lines = Backward::new(&mut file).map_err(Error::read(path))?;
         while let Some(line) = lines.next().map_err(Error::read(path))? {
             let (lead, bytes) = line::trim(line.bytes);
@@ -431,7 +431,7 @@ impl Window {
         }
         let file = match self.file.take() {
             Some((open, file)) if open == want.segment => file,
-            _ => File::open(path)?,
+            _ => layout::open(path)?,
         };
         let (_, file) = self.file.insert((want.segment, file));
         file.seek(SeekFrom::Start(want.offset))?;
@@ -444,7 +444,7 @@ impl Window {
 
 /// The payload of the first line, where that is a `session_meta`.
 pub(crate) fn read_head(path: &Path) -> Result<Option<Head>, Error> {
-    let file = File::open(path).map_err(Error::read(path))?;
+    let file = layout::open(path).map_err(Error::read(path))?;
     let mut line = Vec::new();
     BufReader::new(file).take(1 << 20).read_until(b'\n', &mut line).map_err(Error::read(path))?;
     let head = Line::read(line::trim(&line).1).filter(|line| line.kind == line::SESSION_META);
@@ -452,7 +452,7 @@ pub(crate) fn read_head(path: &Path) -> Result<Option<Head>, Error> {
 }
 
 fn first_message(path: &Path, limit: u64) -> Option<String> {
-    let mut file = BufReader::new(File::open(path).ok()?.take(PREVIEW));
+    let mut file = BufReader::new(layout::open(path).ok()?.take(PREVIEW));
     let mut bytes = Vec::new();
     loop {
         bytes.clear();

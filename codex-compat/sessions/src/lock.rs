@@ -21,7 +21,7 @@ impl Lock {
     pub(crate) fn take(home: &Path, id: &ThreadId) -> Result<Lock, Error> {
         let folder = home.join("thread-writer-locks");
         let path = folder.join(id.as_str());
-        let error = |source| Error::Write { path: path.clone(), source };
+        let error = |source| Error::Create { path: path.clone(), source };
         layout::make_folder(&folder).map_err(error)?;
         loop {
             let mut file =

@@ -34,15 +34,17 @@ pub fn append(home: &Path, typed: &Typed, keep: Keep) -> Result<(), Error> {
     let path = home.join("history.jsonl");
     let mut line = serde_json::to_vec(typed).unwrap_or_default();
     line.push(b'\n');
-    write(&path, &line, keep.max_bytes).map_err(Error::write(&path))
+    write(&path, &line, keep.max_bytes).map_err(Error::change(&path))
 }
 
 /// All that is kept, oldest first. Lines that cannot be read are passed over.
 pub fn read(home: &Path) -> Result<Vec<Typed>, Error> {
     let path = home.join("history.jsonl");
-    match fs::read(&path) {
+    match layout::read(&path) {
         Ok(bytes) => Ok(bytes.split(|b| *b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        // Led to `/dev/null` by who wants no history.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(Vec::new()),
         Err(source) => Err(Error::Read { path, source }),
     }
 }

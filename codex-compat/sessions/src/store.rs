@@ -49,7 +49,8 @@ impl Store {
         let lock = Lock::take(&self.home, id)?;
         let path = rollout.path.clone();
         let (loaded, tail) = self.chain(rollout)?.load(Extent::Resume)?;
-        let file = layout::private().append(true).read(true).open(&path).map_err(Error::write(&path))?;
+        let file = layout::private().append(true).read(true).open(&path);
+        let file = file.map_err(|source| Error::Reopen { id: id.clone(), path: path.clone(), source })?;
         let session = Session::on_disk(id.clone(), loaded.next, path, file, !tail.ended, lock);
         Ok((session, loaded))
     }
@@ -150,9 +151,9 @@ impl Store {
             }
         }
         let blobs = layout::blob_folder(&rollout.path);
-        fs::remove_file(&rollout.path).map_err(Error::write(&rollout.path))?;
+        fs::remove_file(&rollout.path).map_err(Error::change(&rollout.path))?;
         if blobs.exists() {
-            fs::remove_dir_all(&blobs).map_err(Error::write(&blobs))?;
+            fs::remove_dir_all(&blobs).map_err(Error::change(&blobs))?;
         }
         if self.names()?.of(id).is_some() {
             index::set(&self.home, id, "", now().1)?;
@@ -177,10 +178,10 @@ impl Store {
         let mut text = Vec::new();
         line::write(&head.timestamp, ordinal, line::SESSION_META, &head, &mut text)
             .map_err(|source| Error::Encode { path: path.clone(), item: ItemId(ordinal), source })?;
-        let mut file = layout::append_to(&path).map_err(Error::write(&path))?;
+        let mut file = layout::append_to(&path).map_err(Error::create(&path))?;
         if let Err(source) = file.write_all(&text) {
             let _ = fs::remove_file(&path);
-            return Err(Error::Write { path, source });
+            return Err(Error::Create { path, source });
         }
         Ok(Session::on_disk(id, ItemId(ordinal.saturating_add(1)), path, file, false, lock))
     }
@@ -195,7 +196,7 @@ impl Store {
             }
             fs::rename(&rollout.path, target)
         });
-        moved.map_err(Error::write(&rollout.path))
+        moved.map_err(Error::change(&rollout.path))
     }
 
     fn chain(&self, rollout: Rollout) -> Result<Chain, Error> {

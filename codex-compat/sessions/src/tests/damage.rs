@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use protocol::{ItemId, ThreadId};
 
 use super::{Home, add, item, told, user};
+use crate::{Filter, Store};
 
 /// A thread of two items, its file then replaced.
 fn replaced(bytes: &[u8]) -> (Home, ThreadId) {
@@ -152,4 +153,32 @@ fn child_writes_until_full() {
     assert_eq!(fs::read(&path).unwrap(), before);
     add(&mut session, vec![user("small")]);
     assert_eq!(told(&store.read(session.id()).unwrap()), ["1 fits", "2 small"]);
+}
+
+/// A pipe in the place of a file never ends: it is not read.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_session() {
+    let home = Home::new();
+    let id = home.written(vec![user("a")]);
+    let path = home.path(&id);
+    fs::remove_file(&path).unwrap();
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let told = format!("cannot read {}: not a regular file", path.display());
+    assert_eq!(home.store.open(&id).unwrap_err().to_string(), told);
+    assert_eq!(home.store.read(&id).unwrap_err().to_string(), told);
+    // Other threads are found beside it.
+    let other = home.written(vec![user("b")]);
+    assert_eq!(home.store.latest(&Filter::default()).unwrap(), Some(other));
+}
+
+#[test]
+fn each_failure_to_write_has_its_own_way_out() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let below = file.path().join("home");
+    let error = Store::new(&below).create(super::meta("/work")).unwrap_err().to_string();
+    let folder = below.join("thread-writer-locks");
+    assert!(error.starts_with(&format!("cannot create {}", folder.display())), "{error}");
+    let way = "; point INTERPRETER_HOME at a folder that can be written, or keep nothing with --ephemeral";
+    assert!(error.ends_with(way), "{error}");
 }
