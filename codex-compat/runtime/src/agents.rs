@@ -2,7 +2,7 @@
 //! dialect of the one that started it. Clients see its commands and changes; what it says at its end is the answer to the call.
 use std::{
     cell::{Cell, RefCell},
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap},
     future::Future,
     pin::Pin,
     rc::Rc,
@@ -21,6 +21,7 @@ use tokio::sync::Notify;
 use crate::{
     history::History,
     limits::Limits,
+    link::Link,
     thread::{Ended, Thread},
 };
 
@@ -33,7 +34,8 @@ pub(crate) struct Agents {
     base: Rc<Base>,
     /// By id; kept so that they can go on.
     known: RefCell<HashMap<String, Rc<Thread>>>,
-    busy: RefCell<HashSet<String>>,
+    /// The thread is itself a sub-agent at work.
+    at_work: Cell<bool>,
     background: RefCell<FuturesUnordered<Pin<Box<dyn Future<Output = Report>>>>>,
     /// What came of those in the background, newest word of each.
     reports: RefCell<HashMap<String, Report>>,
@@ -43,8 +45,8 @@ pub(crate) struct Agents {
 /// What sub-agents are made of, at every depth.
 pub(crate) struct Base {
     pub(crate) limits: schema::Agents,
-    /// `[roles.subagent]`
-    pub(crate) role: schema::Role,
+    /// `[roles.<role>]`; sub-agents are `subagent`, side requests have their own.
+    pub(crate) roles: BTreeMap<String, schema::Role>,
     /// None: nothing is kept of the thread.
     pub(crate) store: Option<Store>,
     pub(crate) meta: Meta,
@@ -76,7 +78,7 @@ impl Agents {
         Agents {
             base,
             known: RefCell::default(),
-            busy: RefCell::default(),
+            at_work: Cell::new(false),
             background: RefCell::default(),
             reports: RefCell::default(),
             news: Notify::new(),
@@ -107,7 +109,7 @@ impl Agents {
     }
 
     fn is_busy(&self, id: &str) -> bool {
-        self.busy.borrow().contains(id)
+        self.known.borrow().get(id).is_some_and(|agent| agent.agents.at_work.get())
     }
 }
 
@@ -126,7 +128,6 @@ impl Thread {
         };
         let id = agent.id.to_string();
         self.agents.known.borrow_mut().insert(id.clone(), agent.clone());
-        self.agents.busy.borrow_mut().insert(id.clone());
         let mut report = agent.clone().report(ask.prompt.to_owned());
         if ask.background {
             self.agents.reports.borrow_mut().remove(&id);
@@ -198,7 +199,6 @@ impl Thread {
 
     /// What it used is the thread's.
     fn count(&self, report: &Report) {
-        self.agents.busy.borrow_mut().remove(&report.id);
         self.tally.borrow_mut().total += report.usage;
         self.hub.count(report.usage);
     }
@@ -255,12 +255,13 @@ impl Thread {
     fn agent_settings(&self, kind: &str, model: Option<&str>) -> Settings {
         let base = &self.agents.base;
         let role = base.limits.roles.get(kind).cloned().unwrap_or_default();
+        let general = base.roles.get("subagent").cloned().unwrap_or_default();
         let parent = self.settings();
-        let first = [role.model, base.limits.default_subagent_model.clone(), base.role.model.clone()];
+        let first = [role.model, base.limits.default_subagent_model.clone(), general.model];
         let efforts = [
             role.model_reasoning_effort,
             base.limits.default_subagent_reasoning_effort.clone(),
-            base.role.model_reasoning_effort.clone(),
+            general.model_reasoning_effort,
         ];
         Settings {
             model: first
@@ -275,6 +276,13 @@ impl Thread {
             output_schema: None,
             ..(*parent).clone()
         }
+    }
+
+    /// The line to the model of a role; None: that of the thread.
+    pub(crate) fn link_of(&self, role: &str) -> Option<Link> {
+        let base = &self.agents.base;
+        let model = base.roles.get(role)?.model.as_deref().filter(|model| *model != self.link.model.slug)?;
+        Some(self.link.child(model, &base.overrides, &self.originator, &base.version, &self.id))
     }
 
     fn child(&self, kind: &str, session: Session, settings: Settings) -> Thread {
@@ -322,8 +330,9 @@ impl Thread {
 
     /// Works on `prompt` to the end. Boxed, because its steps may start sub-agents in turn.
     fn report(self: Rc<Self>, prompt: String) -> Pin<Box<dyn Future<Output = Report>>> {
+        let running = Running::new(&self);
         Box::pin(async move {
-            let _running = Running::new(&self.agents.base);
+            let _running = running;
             let before = self.tally.borrow().total;
             let parts = vec![Part::Text(prompt)];
             let ended = tokio::select! {
@@ -358,18 +367,22 @@ impl Report {
 }
 
 /// Counts an agent for as long as it works, however that ends.
-struct Running(Rc<Base>);
+struct Running(Rc<Thread>);
 
 impl Running {
-    fn new(base: &Rc<Base>) -> Running {
-        base.running.set(base.running.get() + 1);
-        Running(base.clone())
+    fn new(agent: &Rc<Thread>) -> Running {
+        agent.agents.at_work.set(true);
+        let running = &agent.agents.base.running;
+        running.set(running.get() + 1);
+        Running(agent.clone())
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.running.set(self.0.running.get().saturating_sub(1));
+        self.0.agents.at_work.set(false);
+        let running = &self.0.agents.base.running;
+        running.set(running.get().saturating_sub(1));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Work that goes on beside the conversation: commands handed back as tasks, sub-agents. What ends by itself is shown, and told to the
 //! model at the next step.
-use std::convert::Infallible;
+use std::{convert::Infallible, time::Duration};
 
 use protocol::{Body, Exit, Notice, Outcome, TurnError};
 use tools::Ended;
@@ -10,6 +10,9 @@ use crate::{
     thread::{Stopped, Thread},
     views,
 };
+
+/// A last turn waits no longer for what may never end (a server, say).
+const PATIENCE: Duration = Duration::from_secs(600);
 
 impl Thread {
     /// Takes in what ends by itself; to be polled as long as the thread lives. Never ends; cancel safe.
@@ -54,6 +57,8 @@ impl Thread {
             return Ok(false);
         }
         let cancel = mailbox.cancel();
+        let patience = tokio::time::sleep(PATIENCE);
+        tokio::pin!(patience);
         loop {
             if self.take_notices()? {
                 return Ok(true);
@@ -64,6 +69,10 @@ impl Thread {
             tokio::select! {
                 () = mailbox.news() => {}
                 () = cancel.cancelled() => return Err(Stopped::Interrupted),
+                () = &mut patience => {
+                    self.hub.hint("background work did not end within 10 minutes and is stopped");
+                    return Ok(false);
+                }
             }
         }
     }

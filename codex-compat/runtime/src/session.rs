@@ -1,5 +1,5 @@
 //! The Session half of Actions: what is done to the thread itself.
-use protocol::{Failure, Outcome, Refusal, Session, TurnError};
+use protocol::{Failure, Outcome, OwnedPrompt, Refusal, Session, TurnError};
 
 use crate::{agents::Spawn, thread::Thread};
 
@@ -23,11 +23,9 @@ impl Thread {
             }
             Session::Agent { id, op, message } => self.agent(id, op, message.as_deref()).await,
             Session::Skill { name, .. } => self.skill(name).await,
-            Session::Query { prompt, .. } => {
-                let (text, usage) = self.link.side(prompt).await?;
-                self.tally.borrow_mut().total += usage;
-                Outcome::Queried { text, usage }
-            }
+            Session::Query { role, prompt } => self.query(role, prompt).await?,
+            // The dialect offers them at the next step, where it sees that this was done.
+            Session::LoadTools(_) => Outcome::Ok,
             Session::CountTokens(parts) => {
                 let bytes: usize = parts.iter().filter_map(protocol::Part::as_text).map(str::len).sum();
                 Outcome::Counted { tokens: bytes.div_ceil(4) as u64, exact: false }
@@ -35,5 +33,18 @@ impl Thread {
             // No harness of this build offers the others; what is not offered is refused.
             _ => Outcome::Refused(Refusal::Limit("this session does not offer it".into())),
         })
+    }
+
+    /// A request beside the conversation, by the model of that role. What it used is the thread's.
+    async fn query(&self, role: &str, prompt: &OwnedPrompt) -> Result<Outcome, TurnError> {
+        let of_role = self.link_of(role);
+        let cancel = self.hub.mailbox.cancel();
+        let (text, usage) = tokio::select! {
+            answer = of_role.as_ref().unwrap_or(&self.link).side(prompt) => answer?,
+            () = cancel.cancelled() => return Ok(Outcome::Interrupted { output: None }),
+        };
+        self.tally.borrow_mut().total += usage;
+        self.hub.count(usage);
+        Ok(Outcome::Queried { text, usage })
     }
 }

@@ -146,7 +146,8 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
         text: doc.text,
     });
     let skills = config::discover_skills(&start.loaded.home, &start.loaded.config, &start.loaded.project);
-    warnings.extend(skills.warnings.iter().map(ToString::to_string));
+    // A script has no use for them, and every run would tell them.
+    asides.extend(skills.warnings.iter().map(ToString::to_string));
 
     let id = session.id().clone();
     // Of an ephemeral thread nothing is kept; what it saves lies among the temporary files.
@@ -208,7 +209,7 @@ fn base(start: &Start, settings: &Settings, store: Store) -> Base {
     let config = &start.loaded.config;
     Base {
         limits: config.agents.clone(),
-        role: config.roles.get("subagent").cloned().unwrap_or_default(),
+        roles: config.roles.clone(),
         store: (!start.ephemeral).then_some(store),
         meta: meta(start, &settings.provider),
         overrides: setup::overrides(config),

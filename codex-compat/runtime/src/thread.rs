@@ -160,6 +160,8 @@ impl Thread {
             }
             Err(Stopped::Interrupted) => {
                 self.close_open_calls()?;
+                // Known to the next turn, and no reason to start one now.
+                self.take_notices()?;
                 self.record(Body::Notice(Notice::Interrupted))?;
                 self.hub.emit(Event::TurnInterrupted { turn });
                 Ok(Ended::Interrupted)
@@ -171,6 +173,7 @@ impl Thread {
     fn failed(&self, turn: TurnId, error: TurnError, total: Usage) -> Result<Ended, TurnError> {
         // The failure that is reported may be that of the session file itself; it must not hide the first one.
         let _ = self.close_open_calls();
+        let _ = self.take_notices();
         let _ = self.record(Body::Notice(Notice::TurnFailed { message: error.message.clone() }));
         self.hub.emit(Event::TurnFailed { turn, error: error.clone(), total });
         Err(error)

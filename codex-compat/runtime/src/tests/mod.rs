@@ -3,6 +3,7 @@
 mod agents;
 mod background;
 mod client;
+mod reads;
 
 use demo::scripted::{Recorded, Server, Step, Turn};
 use harnesses::{Compaction, Context, End, Harness, Moment, Next, Order, Reading};
@@ -170,15 +171,16 @@ pub(super) fn user(text: &str) -> Op {
     Op::User { parts: vec![Part::text(text)] }
 }
 
-/// Messages of a request: role and text.
+/// Messages of a request (role and text), and the model that is asked.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Asked(pub(super) Vec<(String, String)>);
+pub(super) struct Asked(pub(super) Vec<(String, String)>, pub(super) String);
 
 impl Asked {
     fn new(request: &Recorded) -> Asked {
-        let messages = request.json()["messages"].as_array().cloned().unwrap_or_default();
+        let request = request.json();
+        let messages = request["messages"].as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        Asked(messages.iter().map(|m| (text(&m["role"]), text(&m["content"]))).collect())
+        Asked(messages.iter().map(|m| (text(&m["role"]), text(&m["content"]))).collect(), text(&request["model"]))
     }
     pub(super) fn first(&self) -> &str {
         self.0.first().map_or("", |(_, text)| text)
