@@ -106,11 +106,8 @@ fn run_sandbox(outer: Flags, sandbox: Sandbox) -> ExitCode {
         policy.writable_roots.extend(flags.add_dir.iter().map(|dir| cwd.join(dir)));
         let tmpdir = std::env::var_os("TMPDIR").map(PathBuf::from);
         let home = std::env::home_dir();
-        let around = sandbox::Surroundings {
-            tmpdir: tmpdir.as_deref(),
-            home: home.as_deref(),
-            state: &loaded.home.dir,
-        };
+        let around =
+            sandbox::Surroundings { tmpdir: tmpdir.as_deref(), home: home.as_deref(), state: &loaded.home.dir };
         sandbox::Spec::resolve(&policy, &cwd, &around).map_err(|e| format!("Error: {e}"))
     };
     let code = if sandbox.check {

@@ -9,6 +9,7 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     // The program is its own sandbox helper; started as such it becomes the jail and never comes back.
     sandbox::helper_if_asked();
+    survive_file_limits();
     match cli::Cli::try_parse() {
         Ok(cli) => commands::run(cli),
         Err(error) => {
@@ -21,4 +22,13 @@ fn main() -> ExitCode {
             ExitCode::from(error.exit_code() as u8)
         }
     }
+}
+
+/// A write beyond `ulimit -f` fails and is told, instead of killing us without a word. By a handler, since commands would
+/// inherit that a signal is ignored.
+fn survive_file_limits() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    let handler: extern "C" fn(libc::c_int) = nothing;
+    // SAFETY: the handler does nothing, and no other thread runs yet.
+    unsafe { libc::signal(libc::SIGXFSZ, handler as libc::sighandler_t) };
 }

@@ -1,5 +1,6 @@
 //! Output for people: everything on stderr, the final answer alone on stdout. The layout is upstream's.
 use std::{
+    borrow::Cow,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -34,6 +35,7 @@ pub struct Banner {
 pub struct Human<W> {
     out: W,
     color: bool,
+    terminal: bool,
     tokens: u64,
     start: u64,
     workdir: PathBuf,
@@ -42,11 +44,21 @@ pub struct Human<W> {
 impl<W: Write> Human<W> {
     /// `start`: tokens of the thread before this run, so that the last line tells those of the run.
     pub fn new(out: W, color: bool) -> Self {
-        Human { out, color, tokens: 0, start: 0, workdir: PathBuf::new() }
+        Human { out, color, terminal: false, tokens: 0, start: 0, workdir: PathBuf::new() }
+    }
+
+    /// `out` is a terminal: what models and programs write must not steer it.
+    pub fn on_terminal(self, terminal: bool) -> Self {
+        Human { terminal, ..self }
+    }
+
+    fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.terminal { visible(text) } else { Cow::Borrowed(text) }
     }
 
     fn paint(&self, style: Style, text: &str) -> String {
-        if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+        let text = self.shown(text);
+        if self.color { format!("{style}{text}{style:#}") } else { text.into_owned() }
     }
 
     pub fn banner(&mut self, banner: &Banner) -> io::Result<()> {
@@ -63,9 +75,9 @@ impl<W: Write> Human<W> {
             ("session id:", &banner.session),
         ];
         for (key, value) in rows {
-            writeln!(self.out, "{} {value}", self.paint(BOLD, key))?;
+            writeln!(self.out, "{} {}", self.paint(BOLD, key), self.shown(value))?;
         }
-        writeln!(self.out, "--------\n{}\n{}", self.paint(CYAN, "user"), banner.prompt)
+        writeln!(self.out, "--------\n{}\n{}", self.paint(CYAN, "user"), self.shown(&banner.prompt))
     }
 
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
@@ -74,15 +86,19 @@ impl<W: Write> Human<W> {
                 self.workdir = settings.cwd.clone();
                 Ok(())
             }
-            Event::Warning { message } => writeln!(self.out, "{} {message}", self.paint(YELLOW, "warning:")),
+            Event::Warning { message } => {
+                writeln!(self.out, "{} {}", self.paint(YELLOW, "warning:"), self.shown(message))
+            }
             Event::ItemStarted(view) => self.started(view),
             Event::ItemUpdated(view) => self.plan(view),
             Event::ItemCompleted(view) => self.completed(view),
             Event::CallRejected { tool, message } => {
                 writeln!(self.out, "{}", self.paint(DIM, &format!("{tool}: {message}")))
             }
-            Event::Retrying { k, n, cause, .. } => writeln!(self.out, "Reconnecting... {k}/{n} ({cause})"),
-            Event::Hint { message } => writeln!(self.out, "{} {message}", self.paint(YELLOW, "hint:")),
+            Event::Retrying { k, n, cause, .. } => {
+                writeln!(self.out, "Reconnecting... {k}/{n} ({})", self.shown(&brief(cause)))
+            }
+            Event::Hint { message } => writeln!(self.out, "{} {}", self.paint(YELLOW, "hint:"), self.shown(message)),
             Event::Compacted { .. } => writeln!(self.out, "{}", self.paint(DIM, "context compacted")),
             Event::Tokens { last, total, .. } => {
                 if self.tokens == 0 {
@@ -93,7 +109,7 @@ impl<W: Write> Human<W> {
             }
             Event::TurnCompleted { .. } => self.tokens_used(),
             Event::TurnFailed { error, .. } => {
-                writeln!(self.out, "{} {}", self.paint(RED, "ERROR:"), error.message)?;
+                writeln!(self.out, "{} {}", self.paint(RED, "ERROR:"), self.shown(&brief(&error.message)))?;
                 self.tokens_used()
             }
             Event::TurnInterrupted { .. } => writeln!(self.out, "interrupted"),
@@ -113,7 +129,8 @@ impl<W: Write> Human<W> {
             }
             ViewKind::FileChange { .. } => writeln!(self.out, "{}", self.paint(BOLD, "apply patch")),
             ViewKind::Mcp { server, tool, args, .. } => {
-                writeln!(self.out, "{} {server}.{tool}({})", self.paint(WHO, "tool"), args.text())
+                let call = format!("{server}.{tool}({})", args.text());
+                writeln!(self.out, "{} {}", self.paint(WHO, "tool"), self.shown(&call))
             }
             ViewKind::Todo { .. } => self.plan(view),
             _ => Ok(()),
@@ -131,14 +148,16 @@ impl<W: Write> Human<W> {
                 PlanStatus::Pending => "•",
                 PlanStatus::Completed => "✓",
             };
-            writeln!(self.out, "  {mark} {}", step.step)?;
+            writeln!(self.out, "  {mark} {}", self.shown(&step.step))?;
         }
         Ok(())
     }
 
     fn completed(&mut self, view: &View) -> io::Result<()> {
         match &view.kind {
-            ViewKind::Message { text } => writeln!(self.out, "{}\n{text}", self.paint(WHO, "assistant")),
+            ViewKind::Message { text } => {
+                writeln!(self.out, "{}\n{}", self.paint(WHO, "assistant"), self.shown(text))
+            }
             ViewKind::Reasoning { text } => writeln!(self.out, "{}", self.paint(DIM, text)),
             ViewKind::Command { output, exit_code, status, took, .. } => {
                 let took = duration(*took);
@@ -161,7 +180,8 @@ impl<W: Write> Human<W> {
                     writeln!(self.out, "{}", self.paint(DIM, &change.path.to_string_lossy()))?;
                 }
                 for change in changes.iter().filter(|c| !c.diff.is_empty()) {
-                    writeln!(self.out, "{}{}", diff_head(change, &self.workdir), change.diff.trim_end_matches('\n'))?;
+                    let diff = diff_head(change, &self.workdir) + change.diff.trim_end_matches('\n');
+                    writeln!(self.out, "{}", self.shown(&diff))?;
                 }
                 Ok(())
             }
@@ -170,11 +190,48 @@ impl<W: Write> Human<W> {
                 let why = error.as_deref().map(|e| format!(": {e}")).unwrap_or_default();
                 writeln!(self.out, "{}", self.paint(DIM, &format!("{server}.{tool} {word}{why}")))
             }
-            ViewKind::WebSearch { query, .. } => writeln!(self.out, "{} {query}", self.paint(WHO, "web search:")),
-            ViewKind::Error { message } => writeln!(self.out, "{} {message}", self.paint(YELLOW, "warning:")),
+            ViewKind::WebSearch { query, .. } => {
+                writeln!(self.out, "{} {}", self.paint(WHO, "web search:"), self.shown(query))
+            }
+            ViewKind::Error { message } => {
+                writeln!(self.out, "{} {}", self.paint(YELLOW, "warning:"), self.shown(message))
+            }
             ViewKind::Todo { .. } => Ok(()),
         }
     }
+}
+
+/// Control characters as people read them (`^[` for escape), so that a terminal shows them and does not obey them. Line
+/// feeds and tabs stay; a carriage return that only goes with a line feed is left out.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c as u32 {
+            _ if is_plain(c) => out.push(c),
+            0x0d if rest.peek() == Some(&'\n') => {}
+            0x7f => out.push_str("^?"),
+            // The eight-bit form of escape and a letter.
+            code @ 0x80..=0x9f => out.extend(["^[".to_owned(), char::from((code - 0x40) as u8).to_string()]),
+            code => out.extend(['^', char::from((code + 0x40) as u8)]),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Longest message of an error in bytes: a whole web page can be one.
+const MOST_MESSAGE: usize = 4_000;
+
+fn brief(message: &str) -> Cow<'_, str> {
+    if message.len() <= MOST_MESSAGE {
+        return Cow::Borrowed(message);
+    }
+    let (start, rest) = message.split_at(message.floor_char_boundary(MOST_MESSAGE));
+    Cow::Owned(format!("{start}… [{} more bytes]", rest.len()))
 }
 
 /// The lines that Git puts above a diff, so that `git apply` takes what is shown. Paths are those below the working folder.
@@ -218,6 +275,62 @@ mod tests {
         );
         let moved = "diff --git a/a b/d/b\nrename from a\nrename to d/b\n--- a/a\n+++ b/d/b\n";
         check("/w/a", Some("/w/d/b"), ChangeKind::Update, moved);
+    }
+
+    #[test]
+    fn control_characters_are_shown() {
+        let check = |text: &str, expected: &str| assert_eq!(visible(text), expected);
+        check("plain\ttext é\n", "plain\ttext é\n");
+        check("\x1b]0;title\x07\x1b[31mred", "^[]0;title^G^[[31mred");
+        check("\u{9b}2J\u{90}\x7f\0", "^[[2J^[P^?^@");
+        check("50%\r100%\r\nnext\x08", "50%^M100%\nnext^H");
+    }
+
+    #[test]
+    fn a_terminal_is_not_steered_and_a_pipe_gets_what_was_written() {
+        let evil = "\x1b[2J\u{9b}x";
+        let view = |kind| Event::ItemCompleted(View { key: 0, kind });
+        let (command, cwd, output) = (evil.to_owned(), evil.into(), evil.to_owned());
+        let ran = |status| ViewKind::Command {
+            command: command.clone(),
+            cwd: std::path::PathBuf::clone(&cwd),
+            output: output.clone(),
+            exit_code: Some(0),
+            status,
+            took: 1,
+        };
+        let change = FileView {
+            path: evil.into(),
+            to: Some(format!("{evil}2").into()),
+            kind: ChangeKind::Update,
+            diff: evil.into(),
+        };
+        let events = [
+            Event::ItemStarted(View { key: 0, kind: ran(Status::InProgress) }),
+            view(ran(Status::Completed)),
+            view(ViewKind::Message { text: evil.into() }),
+            view(ViewKind::Reasoning { text: evil.into() }),
+            view(ViewKind::FileChange { changes: vec![change], status: Status::Completed }),
+            view(ViewKind::Error { message: evil.into() }),
+            Event::Warning { message: evil.into() },
+            Event::Hint { message: evil.into() },
+            Event::CallRejected { tool: evil.into(), message: evil.into() },
+            Event::Retrying { k: 1, n: 2, cause: evil.into(), wait: 0 },
+        ];
+        for (terminal, steered) in [(true, 0), (false, 19)] {
+            let mut human = Human::new(Vec::new(), false).on_terminal(terminal);
+            events.iter().for_each(|event| human.show(event).unwrap());
+            let text = String::from_utf8(human.out).unwrap();
+            let escapes = text.matches('\x1b').count();
+            assert_eq!((escapes, text.matches('\u{9b}').count()), (steered, steered), "{text:?}");
+            assert_eq!(text.matches("^[[2J^[[x").count(), 19 - steered, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_error_is_cut() {
+        assert_eq!(brief("short"), "short");
+        assert_eq!(brief(&"é".repeat(2_001)), format!("{}… [2 more bytes]", "é".repeat(2_000)));
     }
 
     #[test]

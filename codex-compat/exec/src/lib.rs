@@ -1,4 +1,5 @@
 //! `interpreter exec`: one task without a terminal interface. What a user, script or SDK of `codex exec` observes.
+mod bounded;
 mod flags;
 mod human;
 mod jsonl;

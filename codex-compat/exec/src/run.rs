@@ -12,8 +12,9 @@ use runtime::{Begin, Limits, Local, Start, StartError, Which};
 use tokio::sync::mpsc;
 
 use crate::{
+    bounded,
     flags::{Color, Command, Exec, ExecFlags, Flags},
-    human::{Banner, Human},
+    human::{Banner, Human, visible},
     jsonl::JsonLines,
     stdin, worktree,
 };
@@ -327,8 +328,11 @@ fn working_folder(cd: Option<&Path>) -> Result<PathBuf, String> {
     if folder.is_dir() { Ok(folder) } else { Err(format!("Error: cannot work in {}: not a folder", folder.display())) }
 }
 
+/// Bytes. Those in use have some thousands.
+const MOST_SCHEMA: u64 = 4 << 20;
+
 fn schema(file: &Path) -> Result<Raw, String> {
-    let text = std::fs::read_to_string(file)
+    let text = bounded::read(file, MOST_SCHEMA)
         .map_err(|why| format!("Failed to read output schema file {}: {why}", file.display()))?;
     Raw::parse(&text).map_err(|why| format!("Output schema file {} is not valid JSON: {why}", file.display()))
 }
@@ -372,7 +376,7 @@ impl Screen {
             Some(Color::Never) => false,
             _ => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
         };
-        let mut human = Human::new(io::stderr(), color);
+        let mut human = Human::new(io::stderr(), color).on_terminal(io::stderr().is_terminal());
         let banner = Banner {
             version: around.version,
             workdir: brief.settings.cwd.display().to_string(),
@@ -396,11 +400,15 @@ impl Screen {
         match self {
             Screen::Json(lines) => {
                 // What has no line of its own in Codex's protocol is told beside it.
-                let _ = match event {
-                    Event::CallRejected { tool, message } => writeln!(io::stderr(), "ERROR {tool}: error={message}"),
-                    Event::Hint { message } => writeln!(io::stderr(), "hint: {message}"),
-                    _ => Ok(()),
+                let line = match event {
+                    Event::CallRejected { tool, message } => Some(format!("ERROR {tool}: error={message}")),
+                    Event::Hint { message } => Some(format!("hint: {message}")),
+                    _ => None,
                 };
+                if let Some(line) = line {
+                    let shown = if io::stderr().is_terminal() { visible(&line) } else { line.as_str().into() };
+                    let _ = writeln!(io::stderr(), "{shown}");
+                }
                 lines.show(event)
             }
             Screen::Human { human, last } => {
@@ -412,6 +420,7 @@ impl Screen {
                         let twice = io::stdout().is_terminal() && io::stderr().is_terminal();
                         if let (Some(text), false) = (last.take(), twice) {
                             let mut out = io::stdout().lock();
+                            let text = if out.is_terminal() { visible(&text) } else { text.as_str().into() };
                             writeln!(out, "{text}")?;
                             out.flush()?;
                         }
@@ -424,11 +433,12 @@ impl Screen {
     }
 }
 
-/// SIGINT ends the turn in order; SIGTERM and SIGHUP too, and the status tells which.
+/// SIGINT ends the turn in order; SIGTERM, SIGHUP and SIGQUIT too, and the status tells which.
 struct Signals {
     int: Option<tokio::signal::unix::Signal>,
     term: Option<tokio::signal::unix::Signal>,
     hup: Option<tokio::signal::unix::Signal>,
+    quit: Option<tokio::signal::unix::Signal>,
 }
 
 impl Signals {
@@ -438,6 +448,7 @@ impl Signals {
             int: signal(SignalKind::interrupt()).ok(),
             term: signal(SignalKind::terminate()).ok(),
             hup: signal(SignalKind::hangup()).ok(),
+            quit: signal(SignalKind::quit()).ok(),
         }
     }
     async fn next(&mut self) -> u8 {
@@ -454,6 +465,7 @@ impl Signals {
             () = one(&mut self.int) => 130,
             () = one(&mut self.term) => 143,
             () = one(&mut self.hup) => 129,
+            () = one(&mut self.quit) => 131,
         }
     }
 }
