@@ -116,6 +116,9 @@ impl Agents {
 impl Thread {
     /// `Session::Spawn`. In the background: the answer comes at once and has no text.
     pub(crate) async fn spawn(&self, ask: Spawn<'_>) -> Result<Outcome, TurnError> {
+        if self.hub.mailbox.stopped() {
+            return Ok(Outcome::Interrupted { output: None });
+        }
         if let Some(refusal) = self.no_agent() {
             return Ok(Outcome::Refused(refusal));
         }
@@ -149,7 +152,8 @@ impl Thread {
         Ok(report.outcome())
     }
 
-    /// `Session::Agent`, of those in the background: `send` a message, `stop`, look at the `output`, `wait` for it.
+    /// `Session::Agent`, of those in the background: `send` a message, `stop`, look at the `output`, `wait` for it
+    /// (`message`: at most so many milliseconds). Of one that still works `output` and `wait` give an empty text.
     pub(crate) async fn agent(&self, id: &str, op: &str, message: Option<&str>) -> Outcome {
         let agents = &self.agents;
         let Some(agent) = agents.known.borrow().get(id).cloned() else {
@@ -166,17 +170,30 @@ impl Thread {
                 Outcome::Ok
             }
             "output" | "wait" => {
-                let cancel = self.hub.mailbox.cancel();
-                while op == "wait" && agents.is_busy(id) {
-                    tokio::select! {
-                        () = agents.news.notified() => {}
-                        () = cancel.cancelled() => return Outcome::Interrupted { output: None },
+                let patience = message.and_then(|text| text.trim().parse().ok()).map(Duration::from_millis);
+                let over = async {
+                    match patience {
+                        Some(patience) => tokio::time::sleep(patience).await,
+                        None => std::future::pending().await,
                     }
+                };
+                let ended = async {
+                    while op == "wait" && agents.is_busy(id) {
+                        agents.news.notified().await;
+                    }
+                };
+                let cancel = self.hub.mailbox.cancel();
+                tokio::select! {
+                    biased;
+                    () = ended => {}
+                    () = over => {}
+                    () = cancel.cancelled() => return Outcome::Interrupted { output: None },
                 }
-                match agents.reports.borrow_mut().remove(id) {
+                match agents.reports.borrow().get(id) {
                     Some(report) => {
+                        // What is told here is no news.
                         self.hub.mailbox.forget_report(id);
-                        report.outcome()
+                        report.clone().outcome()
                     }
                     None => Outcome::Agent { id: id.to_owned(), text: String::new(), usage: Usage::default() },
                 }
@@ -191,7 +208,7 @@ impl Thread {
         let (id, text) = (report.id.clone(), report.text());
         let stopped = matches!(report.ended, Ok(Ended::Interrupted));
         self.agents.reports.borrow_mut().insert(id.clone(), report);
-        self.agents.news.notify_one();
+        self.agents.news.notify_waiters();
         if !stopped {
             self.hub.mailbox.notice(Notice::AgentReported { id, text });
         }
@@ -211,8 +228,19 @@ impl Thread {
         if u64::from(self.persona.depth) >= base.limits.max_depth.unwrap_or(MAX_DEPTH) {
             return Some(Refusal::Depth);
         }
-        let most = base.limits.max_concurrent_threads_per_session.or(base.limits.max_threads).unwrap_or(MAX_THREADS);
+        let most = self.most_agents();
         (base.running.get() >= most).then(|| Refusal::Limit(format!("agents.max_threads ({most})")))
+    }
+
+    fn most_agents(&self) -> u64 {
+        let limits = &self.agents.base.limits;
+        limits.max_concurrent_threads_per_session.or(limits.max_threads).unwrap_or(MAX_THREADS)
+    }
+
+    /// How many may start now; at least one, which is then told why not.
+    pub(crate) fn free_agents(&self) -> usize {
+        let free = self.most_agents().saturating_sub(self.agents.base.running.get());
+        usize::try_from(free).unwrap_or(usize::MAX).max(1)
     }
 
     fn new_agent(&self, kind: &str, model: Option<&str>) -> Result<Rc<Thread>, TurnError> {
@@ -318,6 +346,7 @@ impl Thread {
             grants: self.grants.clone(),
             answered: self.answered,
             own_plan_mode: Cell::new(false),
+            plan_folders: self.plan_folders.clone(),
             walls_told: Cell::new(true),
             warnings: Vec::new(),
             asides: Vec::new(),

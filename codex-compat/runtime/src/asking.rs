@@ -1,7 +1,5 @@
-//! What only a client can settle: approvals, questions to the user, a plan.
-use std::path::PathBuf;
-
-use protocol::{Action, Ask, Body, Decision, Event, Mode, Outcome, Question, Refusal, Settings, TurnError, World};
+//! What only a client can settle: approvals, and questions to the user.
+use protocol::{Action, Ask, Decision, Event, Outcome, Question, Refusal, World};
 
 use crate::{thread::Thread, views};
 
@@ -35,59 +33,8 @@ impl Thread {
         }
     }
 
-    /// Approved, the plan is carried out: plan mode is over.
-    pub(crate) async fn propose_plan(&self, text: Option<&str>) -> Result<Outcome, TurnError> {
-        let file = self.plan_file();
-        if !self.answered {
-            return Ok(Outcome::Refused(Refusal::NobodyToAsk { escalation: false }));
-        }
-        let ask = Ask::Plan { text: text.map(str::to_owned), file: file.clone().unwrap_or_default() };
-        let (approved, feedback) = match self.put(ask).await {
-            Decision::Once | Decision::Session | Decision::Prefix(_) | Decision::Answers(_) => (true, None),
-            Decision::No { feedback } => (false, feedback),
-            Decision::Cancel => return Ok(Outcome::Refused(self.cancelled())),
-        };
-        if approved {
-            self.set_mode(Mode::Default)?;
-        }
-        Ok(Outcome::PlanDecided { approved, feedback, file })
-    }
-
-    /// A harness's own change of mode. Out of a plan mode that the user chose leads an approved plan only.
-    pub(crate) fn change_mode(&self, mode: &Mode) -> Result<Outcome, TurnError> {
-        let of_user = !self.own_plan_mode.get();
-        match (self.plan_file(), mode) {
-            (Some(file), _) if of_user && *mode != (Mode::Plan { file: file.clone() }) => {
-                Ok(Outcome::Refused(Refusal::PlanMode { file }))
-            }
-            _ => {
-                self.own_plan_mode.set(matches!(mode, Mode::Plan { .. }) && (self.plan_file().is_none() || !of_user));
-                self.set_mode(mode.clone()).map(|()| Outcome::Ok)
-            }
-        }
-    }
-
-    fn plan_file(&self) -> Option<PathBuf> {
-        match &self.settings().mode {
-            Mode::Plan { file } => Some(file.clone()),
-            Mode::Default => None,
-        }
-    }
-
-    /// In force from the recorded settings on.
-    fn set_mode(&self, mode: Mode) -> Result<(), TurnError> {
-        let settings = self.settings();
-        if settings.mode == mode {
-            return Ok(());
-        }
-        let settings = Settings { mode, ..(*settings).clone() };
-        self.record(Body::Settings(Box::new(settings.clone())))?;
-        *self.settings.borrow_mut() = settings.into();
-        Ok(())
-    }
-
     /// One question to the clients and its answer. A stopped turn answers it too.
-    async fn put(&self, ask: Ask) -> Decision {
+    pub(crate) async fn put(&self, ask: Ask) -> Decision {
         let mailbox = &self.hub.mailbox;
         let id = self.hub.approval_id();
         let answer = mailbox.expect(id);
@@ -103,7 +50,7 @@ impl Thread {
         decision
     }
 
-    fn cancelled(&self) -> Refusal {
+    pub(crate) fn cancelled(&self) -> Refusal {
         self.hub.mailbox.stop();
         Refusal::Cancelled
     }

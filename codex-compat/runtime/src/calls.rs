@@ -1,11 +1,14 @@
 //! Carrying out the calls of a reply: each is a small program of Actions; every Action passes the gate, is done, and shown.
 use std::{path::PathBuf, time::Instant};
 
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use futures_util::{
+    StreamExt as _,
+    stream::{self, FuturesUnordered},
+};
 use harnesses::{Flow, Next, Order};
 use protocol::{
-    Action, Answer, Body, Call, Captured, Done, Event, Exit, Outcome, Reply, Run, SandboxMode, Status, TaskId, TaskOp,
-    TurnError, View, ViewKind, World,
+    Action, Answer, Body, Call, Captured, Done, Event, Exit, Outcome, Reply, Run, SandboxMode, Session, Status, TaskId,
+    TaskOp, TurnError, View, ViewKind, World,
 };
 
 use crate::{
@@ -70,14 +73,19 @@ impl Thread {
                 }
                 Next::Do(actions) => {
                     rounds += 1;
-                    for action in actions {
-                        did.push(self.act(call, action).await);
-                    }
+                    did.extend(self.act_all(call, actions).await);
                 }
             }
         };
         let did = did.into_iter().map(kept).collect();
         self.record(Body::Called { call: call.id.clone(), did, answer }).map(drop)
+    }
+
+    /// The Actions of a round, one after another; sub-agents side by side, as many as may be.
+    pub(crate) async fn act_all(&self, call: &Call, actions: Vec<Action>) -> Vec<Done> {
+        let agents = actions.iter().all(|action| matches!(action, Action::Session(Session::Spawn { .. })));
+        let at_once = if agents { self.free_agents() } else { 1 };
+        stream::iter(actions).map(|action| self.act(call, action)).buffered(at_once).collect().await
     }
 
     /// One Action: gate, deed, events.
@@ -171,6 +179,7 @@ impl Thread {
 
     /// A change that is refused or fails before anything is written shows no item, as upstream.
     async fn change(&self, call: &Call, changes: &[protocol::Change], outside: bool) -> Outcome {
+        let outside = outside || self.writes_plan(changes);
         let outcome = self.world(call, World::Change(changes.to_vec()), outside, None).await;
         if let Outcome::Changed(done) = &outcome {
             let key = self.hub.key();

@@ -16,6 +16,7 @@ mod link;
 mod mailbox;
 mod mend;
 mod notify;
+mod plan;
 mod session;
 mod setup;
 mod show;

@@ -154,6 +154,9 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
     let folder = session.folder().unwrap_or_else(|| std::env::temp_dir().join(format!("interpreter-{id}")));
     let env =
         setup::environment(&start.loaded, settings.sandbox.network, id.as_str(), &start.version, &target.provider);
+    let home = &start.loaded.home;
+    let own = home.user.as_ref().map(|user| user.join(".openinterpreter/plans"));
+    let plan_folders = [folder.clone(), home.dir.join("plans")].into_iter().chain(own).collect();
     let scope = tools::Scope::new(&settings, env, folder, &setup::sandbox_state(&start.loaded.home))
         .map_err(|error| StartError::new(format!("Error: {error}")))?
         .with_private_pages(*start.loaded.config.tools.web_fetch.allow_private);
@@ -185,6 +188,7 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
         grants: Rc::default(),
         answered: start.answered,
         own_plan_mode: Cell::new(false),
+        plan_folders,
         walls_told: Cell::new(false),
         warnings,
         asides,

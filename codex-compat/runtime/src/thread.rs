@@ -1,6 +1,7 @@
 //! A conversation, and the loop that is a turn: look, say, ask, read, do, until the model is done.
 use std::{
     cell::{Cell, RefCell},
+    path::PathBuf,
     rc::Rc,
 };
 
@@ -40,6 +41,8 @@ pub struct Thread {
     pub(crate) answered: bool,
     /// Plan mode was entered by the agent itself, which may leave it by itself.
     pub(crate) own_plan_mode: Cell<bool>,
+    /// Where plans are kept.
+    pub(crate) plan_folders: Vec<PathBuf>,
     /// The user knows how strong the sandbox is here.
     pub(crate) walls_told: Cell<bool>,
     /// For the user, at the start.

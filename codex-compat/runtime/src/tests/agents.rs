@@ -156,3 +156,53 @@ async fn a_stop_stops_the_agent_too() {
     assert_eq!(stopped, 1);
     assert!(shown(&events.all)[0].starts_with("command Some(130)"), "{:?}", shown(&events.all));
 }
+
+#[tokio::test]
+async fn agents_of_one_round_work_side_by_side() {
+    let stage = Stage::new("agents.max_threads = 2", |asked| match (of_child(asked), asked.last()) {
+        // Each waits for the other's command.
+        (true, "a") => run("touch a; until [ -e b ]; do sleep 0.01; done").into(),
+        (true, "b") => run("touch b; until [ -e a ]; do sleep 0.01; done").into(),
+        (true, _) => Turn::text("met").into(),
+        (false, _) => Turn::text("done").into(),
+    });
+    let (thread, _events) = stage.thread(&PROBE, |_| {}).await;
+    let call = spawn("a", false, None).calls.remove(0);
+    let actions =
+        ["a", "b", "c"].map(|prompt| serde_json::from_str(&spawn(prompt, false, None).calls[0].args).unwrap());
+    let done = thread.act_all(&call, actions.to_vec()).await;
+    let told: Vec<&str> =
+        done.iter().map(|d| if let protocol::Outcome::Agent { text, .. } = &d.outcome { text } else { "no" }).collect();
+    assert_eq!(told, ["met", "met", "met"]);
+}
+
+#[tokio::test]
+async fn an_agent_in_the_background_can_be_waited_for() {
+    let op = |id: &Value, op: &str, message: Option<&str>| {
+        let (id, message) = (id.as_str().unwrap_or_default().to_owned(), message.map(str::to_owned));
+        session(Session::Agent { id, op: op.into(), message })
+    };
+    let mut id = Value::Null;
+    let stage = Stage::new("", move |asked| match (of_child(asked), asked.0.len()) {
+        (true, 2) => run("until [ -e stop ]; do sleep 0.01; done").into(),
+        (true, _) => Turn::text("report").into(),
+        (false, 2) => spawn("count", true, None).into(),
+        (false, 4) => {
+            id = asked.result()["agent"]["id"].clone();
+            op(&id, "wait", Some("1")).into()
+        }
+        (false, 6) => run("touch stop").into(),
+        (false, 8) => op(&id, "wait", None).into(),
+        (false, 10) => op(&id, "output", None).into(),
+        (false, 12) => op(&json!("x"), "stop", None).into(),
+        (false, _) => Turn::text("done").into(),
+    });
+    stage.exec(&WAITING, "go").await;
+    let asked = stage.asked().into_iter().rfind(|asked| !of_child(asked)).unwrap();
+    let results: Vec<Value> =
+        asked.0.iter().filter(|(role, _)| role == "tool").map(|(_, t)| serde_json::from_str(t).unwrap()).collect();
+    let texts: Vec<&Value> = [1, 3, 4].iter().map(|at| &results[*at]["agent"]["text"]).collect();
+    assert_eq!(texts, ["", "report", "report"]);
+    assert_eq!(results[5], json!({"failed": {"other": "no agent `x`"}}));
+    assert!(!asked.0.iter().any(|(_, text)| text.starts_with("reported: ")));
+}

@@ -146,3 +146,50 @@ async fn a_stop_answers_what_is_asked() {
     assert!(events.all.iter().any(|event| matches!(event, Event::TurnInterrupted { .. })));
     assert!(events.all.iter().any(|event| matches!(event, Event::ApprovalDone { .. })));
 }
+
+#[tokio::test]
+async fn the_plan_may_be_written_where_plans_are_kept_and_nowhere_else() {
+    async fn check(sandbox: &str, file: &str, prepare: impl FnOnce(&std::path::Path), written: bool) {
+        let root = std::sync::Arc::new(std::sync::OnceLock::<std::path::PathBuf>::new());
+        let (known, name) = (root.clone(), file.to_owned());
+        let stage = Stage::new("", move |asked| {
+            let file = known.get().map(|root| root.join(&name)).unwrap_or_default();
+            match asked.0.len() {
+                2 => session(Session::Mode(Mode::Plan { file })).into(),
+                5 => change(file.to_str().unwrap_or_default()).into(),
+                _ => Turn::text("done").into(),
+            }
+        });
+        let top = std::fs::canonicalize(stage.root.path()).unwrap();
+        root.set(top.clone()).unwrap();
+        prepare(&top);
+        let config = top.join("home/config.toml");
+        let text = std::fs::read_to_string(&config).unwrap().replace("danger-full-access", sandbox);
+        // The temporary folder of the test must not be writable.
+        std::fs::write(
+            &config,
+            format!("{text}\n[sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n"),
+        )
+        .unwrap();
+        let (thread, mut events) = stage.thread(&PROBE, |start| start.loaded.home.dir = top.join("home")).await;
+        let (ops, orders) = mpsc::channel(4);
+        ops.send(user("go")).await.unwrap();
+        ops.send(Op::Shutdown).await.unwrap();
+        tokio::join!(thread.run(orders), events.until_closed());
+        let result = results(&stage).pop().unwrap();
+        assert_eq!(result["changed"].is_array(), written, "{sandbox} {file}: {result}");
+    }
+    let nothing = |_: &std::path::Path| {};
+    check("read-only", "home/plans/deep/p.md", nothing, true).await;
+    check("workspace-write", "home/plans/p.md", nothing, true).await;
+    check("read-only", "home/config.toml", nothing, false).await;
+    check("read-only", "home/plans/../config.toml", nothing, false).await;
+    check("read-only", "home/plans/none/../../config.toml", nothing, false).await;
+    check("read-only", "work/p.md", nothing, false).await;
+    check("workspace-write", "work/p.md", nothing, true).await;
+    let link = |top: &std::path::Path| {
+        std::fs::create_dir_all(top.join("home/plans")).unwrap();
+        std::os::unix::fs::symlink(top.join("home/config.toml"), top.join("home/plans/p.md")).unwrap();
+    };
+    check("read-only", "home/plans/p.md", link, false).await;
+}
