@@ -52,7 +52,8 @@ impl Error {
 /// What ran out, as the user can help it. None: the error is no shortage.
 fn shortage(error: &io::Error) -> Option<&'static str> {
     match error.raw_os_error()? {
-        libc::EMFILE => Some("raise the limit of open files, for example with `ulimit -n 1024`"),
+        // The second: too many are on their way between processes.
+        libc::EMFILE | libc::ETOOMANYREFS => Some("raise the limit of open files, for example with `ulimit -n 1024`"),
         libc::ENFILE => Some("the whole system is out of open files; end some programs"),
         libc::EAGAIN => Some("out of processes; raise `ulimit -u` or the container's limit, or end some programs"),
         libc::ENOMEM => Some("end some programs or raise the memory limit"),

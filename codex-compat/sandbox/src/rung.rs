@@ -61,7 +61,7 @@ impl Rung {
             #[cfg(target_os = "linux")]
             Rung::Nothing => Some(match crate::linux::why_nothing() {
                 // What can be put right is no reason to go without a sandbox.
-                Some(why) => format!("{why}. Commands are refused; `interpreter sandbox --check` shows each step"),
+                Some(why) => why,
                 None => "sandbox: this kernel offers neither namespaces nor Landlock; commands are refused. \
                          Use --sandbox danger-full-access inside a container or VM you trust"
                     .to_owned(),

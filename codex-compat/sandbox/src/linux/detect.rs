@@ -66,14 +66,15 @@ pub(super) fn with_real_capabilities() -> Result<Rung, Failure> {
     }
 }
 
-/// Why there is no rung at all, in a few words.
+/// Why there is no rung at all, where something can be done about that.
 pub(crate) fn why_nothing() -> Option<String> {
     if forced().is_some() {
         return None;
     }
     match found() {
-        Err(shortage) => Some(shortage.to_string()),
-        Ok(found) => reason(&found.failed),
+        Err(shortage) => Some(format!("{shortage}; until then commands are refused")),
+        Ok(found) => reason(&found.failed)
+            .map(|why| format!("{why}; commands are refused. `interpreter sandbox --check` shows each step")),
     }
 }
 
@@ -132,6 +133,7 @@ fn trial(rung: Rung) -> Option<Failure> {
         Err(Error::Io(source) | Error::Helper { source, .. }) => {
             return Some(Failure { step: HELPER.to_owned(), errno: source.raw_os_error().unwrap_or(libc::EIO) });
         }
+        Err(Error::Setup(failure)) => return Some(failure),
         Err(error) => return Some(failure(error.to_string())),
     };
     match status {

@@ -26,7 +26,7 @@ use super::{
     tree,
     weak::Watch,
 };
-use crate::{Error, Launch, Rung, Session, Spec, Stdin, Stream, protected};
+use crate::{Error, Launch, Rung, Session, Spec, Status, Stdin, Stream, protected};
 
 /// `argv[0]` that turns the program into the helper.
 const HELPER_NAME: &str = "interpreter-sandbox";
@@ -128,9 +128,18 @@ pub(super) fn start(order: &Order, fds: &[RawFd], kept: Guarded) -> Result<Child
         .spawn()
         .map_err(|source| Error::Helper { path: path.clone(), source })?;
     // From here on dropping the child ends the helper, whatever state it is in.
-    let child = Child::new(helper, near, kept);
-    channel::send_order(child.control(), &order.encode(), fds).map_err(|source| Error::Helper { path, source })?;
-    Ok(child)
+    let mut child = Child::new(helper, near, kept);
+    match channel::send_order(child.control(), &order.encode(), fds) {
+        Ok(()) => Ok(child),
+        // It has given up before it read the order, and told why.
+        Err(source) if matches!(source.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
+            match child.wait() {
+                Ok(Status::NotRun(failure)) => Err(failure.into()),
+                _ => Err(Error::Helper { path, source }),
+            }
+        }
+        Err(source) => Err(Error::Helper { path, source }),
+    }
 }
 
 /// Prepares the disk and the order for a command with walls.

@@ -57,7 +57,7 @@ impl KeptShell {
             let extra = vec![(OwnedFd::from(far), FD)];
             start(cx, run, Start { argv, extra, told: None, timeout: None, on_output: None })
         };
-        let process = start_patiently(start).await?;
+        let process = start_patiently(start, || {}).await?;
         tasks.watch(&process);
         // Looked at from the start: each command's output is what came since the one before.
         process.look(&mut process.state());

@@ -93,13 +93,19 @@ impl From<io::Error> for Unstarted {
 }
 
 /// Waits between attempts to start a command while something is short, in milliseconds.
-const WAITS: [Millis; 6] = [20, 50, 100, 200, 400, 800];
+const WAITS: [Millis; 7] = [20, 50, 100, 200, 400, 800, 1_600];
 
-/// Starts a command, again and again for a little while where only a shortage stands against it.
-async fn start_patiently(start: impl Fn() -> Result<Arc<Process>, Unstarted>) -> Result<Arc<Process>, Failure> {
+/// Starts a command, again and again for a little while where only a shortage stands against it. `short` hears of each.
+async fn start_patiently(
+    start: impl Fn() -> Result<Arc<Process>, Unstarted>,
+    mut short: impl FnMut(),
+) -> Result<Arc<Process>, Failure> {
     for wait in WAITS {
         match start() {
-            Err(Unstarted { shortage: true, .. }) => tokio::time::sleep(Duration::from_millis(wait)).await,
+            Err(Unstarted { shortage: true, .. }) => {
+                short();
+                tokio::time::sleep(Duration::from_millis(wait)).await;
+            }
             other => return other.map_err(|unstarted| unstarted.failure),
         }
     }
@@ -140,13 +146,13 @@ pub(crate) async fn run(tasks: &Tasks, cx: &Scope, run: &Run) -> Outcome {
         return kept::run(tasks, cx, run, name).await;
     }
     // Held while the command starts and is waited for; one that runs on as a task gives it back.
-    let place = tokio::select! {
+    let mut place = tokio::select! {
         biased;
         place = tasks.places().take() => place,
         () = cx.cancel.cancelled() => return Outcome::Interrupted { output: None },
     };
     for wait in WAITS.map(Some).into_iter().chain([None]) {
-        let process = match start_patiently(|| start(cx, run, Start::fresh(cx, run)?)).await {
+        let process = match start_patiently(|| start(cx, run, Start::fresh(cx, run)?), || place.close()).await {
             Ok(process) => process,
             Err(failure) => return Outcome::Failed(failure),
         };
@@ -157,7 +163,10 @@ pub(crate) async fn run(tasks: &Tasks, cx: &Scope, run: &Run) -> Outcome {
         let outcome = wait_for(tasks, cx, run, &process).await;
         match wait {
             // The sandbox found no more processes or descriptors inside: nothing of the command has run.
-            Some(wait) if process.was_short() => tokio::time::sleep(Duration::from_millis(wait)).await,
+            Some(wait) if process.was_short() => {
+                place.close();
+                tokio::time::sleep(Duration::from_millis(wait)).await;
+            }
             _ => {
                 drop(place);
                 return outcome;
