@@ -46,7 +46,7 @@ pub(crate) struct Read {
 pub(crate) const TOOLS: [&str; 3] = ["Bash", "Edit", "Read"];
 
 /// Tools that the original knows beside those it offers here; it says so when one is called. (Glob and Grep have hints of their own.)
-const KNOWN: [&str; 29] = [
+pub(crate) const KNOWN: [&str; 29] = [
     "Agent",
     "AskUserQuestion",
     "CronCreate",

@@ -12,8 +12,8 @@ use super::{args::Bash, shell};
 use crate::{Context, Next};
 
 /// Milliseconds.
-const TIMEOUT: Millis = 120_000;
-const TIMEOUT_MAX: Millis = 600_000;
+pub(crate) const TIMEOUT: Millis = 120_000;
+pub(crate) const TIMEOUT_MAX: Millis = 600_000;
 /// Characters of a successful output that are shown whole; of a longer one, the beginning, with the rest in a file.
 pub(crate) const SHOWN: usize = 30_000;
 const PREVIEW: usize = 2_000;

@@ -11,11 +11,11 @@ use super::{image, nearby, notebook, prompt};
 use crate::{Context, Next};
 
 /// Bytes of a file that is read without a `limit`.
-const WHOLE: u64 = 256 << 10;
+pub(crate) const WHOLE: u64 = 256 << 10;
 /// Tokens of one answer.
-const TOKENS: u64 = 25_000;
+pub(crate) const TOKENS: u64 = 25_000;
 /// Bytes that are looked at in any case; with a `limit` the file may be larger than `WHOLE`.
-const READABLE: u64 = 64 << 20;
+pub(crate) const READABLE: u64 = 64 << 20;
 /// No text has more bytes to a token than this: a file that has them cannot fit.
 const BYTES_PER_TOKEN: u64 = 12;
 /// Tokens of the model's window that a conversation leaves free for a summary and its request.
@@ -30,9 +30,9 @@ const SNIFFED: usize = 8 << 10;
 
 const EMPTY: &str = "Warning: the file exists but the contents are empty.";
 
-const IMAGES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
+pub(crate) const IMAGES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 /// Taken for binary whatever is in them. As measured: of 300 names these.
-const BINARY: [&str; 107] = [
+pub(crate) const BINARY: [&str; 107] = [
     "3ds", "7z", "a", "aac", "ai", "aiff", "apk", "app", "avi", "avif", "bin", "blend", "bmp", "bz2", "class", "dat",
     "data", "db", "deb", "dll", "dmg", "doc", "docm", "docx", "dotx", "dylib", "ear", "eot", "eps", "epub", "exe",
     "feather", "fig", "fla", "flac", "flv", "gz", "heic", "heif", "ico", "idx", "iso", "jar", "lib", "lz4", "m4a",

@@ -1,0 +1,320 @@
+//! Glob and Grep: which files, in which order and form, and how much of it. As measured on each version, with the order of lines
+//! of the newest (by path); the older ones had none.
+use std::path::{Path, PathBuf};
+
+use protocol::{Action, Answer, Done, Failure, FileKind, Found, Hit, Outcome, ReadAs, Search, World};
+use serde_json::Value;
+
+use super::args::Input;
+use super::generation::Generation;
+use super::shared::record::Record;
+use super::shared::refusal::{REJECTED, Wanted, failed, refused};
+use crate::{Context, Next};
+
+/// Paths that Glob shows.
+const PATHS: usize = 100;
+/// Lines or paths that Grep of the newest version shows unasked.
+const ENTRIES: usize = 250;
+/// Characters of a line that is shown.
+const COLUMNS: usize = 500;
+
+pub(super) fn glob(generation: Generation, cx: &Context, input: &Input, did: &[Done]) -> Next {
+    let record = Record::of(cx);
+    let root = input.given("path").map_or_else(|| record.cwd.clone(), |path| record.path(path));
+    let place = match whereabouts(generation, &record, &root, input.tool, did) {
+        Ok(kind) => kind,
+        Err(next) => return next,
+    };
+    if place == FileKind::File && input.given("path").is_some() {
+        let text = format!("Path is not a directory: {}", root.display());
+        return match generation {
+            Generation::V1_0 => Next::Answer(Answer::plain("No files found")),
+            Generation::V2_0 | Generation::V2_1 => Next::Answer(Answer::failed(generation.wrong(&text))),
+            _ => Next::Answer(Answer::failed(text)),
+        };
+    }
+    let Some(done) = did.get(1) else {
+        let (root, mut pattern) = rooted(&root, input.text("pattern"));
+        // The older ones take a pattern without a slash for one of this folder alone.
+        if generation <= Generation::V2_0 && !pattern.contains('/') {
+            pattern.insert(0, '/');
+        }
+        return Next::Do(vec![Action::World(World::Glob(Search { root, pattern, hidden: true, ..Search::default() }))]);
+    };
+    let found = match found(generation, input.tool, done) {
+        Ok(found) => found,
+        Err(answer) => return Next::Answer(answer),
+    };
+    let mut hits: Vec<&Hit> = found.hits.iter().filter(|hit| hit.kind == FileKind::File).collect();
+    hits.sort_by(|a, b| (a.mtime_ns, &a.path).cmp(&(b.mtime_ns, &b.path)));
+    if hits.is_empty() {
+        return Next::Answer(Answer::plain("No files found"));
+    }
+    let shown = |hit: &&Hit| match generation.newest() {
+        true => relative(&hit.path, &record.cwd),
+        false => hit.path.display().to_string(),
+    };
+    let mut lines: Vec<String> = hits.iter().take(PATHS).map(shown).collect();
+    if let Some(more) = hits.len().checked_sub(PATHS).filter(|more| *more > 0) {
+        lines.push(match generation.newest() {
+            true => format!(
+                "(Showing {PATHS} of {} matching files; {more} more are not listed. Narrow the pattern or path to see the rest.)",
+                hits.len()
+            ),
+            false => "(Results are truncated. Consider using a more specific path or pattern.)".to_owned(),
+        });
+    }
+    Next::Answer(Answer::plain(lines.join("\n")))
+}
+
+/// An absolute pattern is one below the folder that it begins with.
+fn rooted(root: &Path, pattern: &str) -> (PathBuf, String) {
+    if !pattern.starts_with('/') {
+        return (root.to_owned(), pattern.to_owned());
+    }
+    let wild = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
+    let folder = pattern[..wild].rfind('/').unwrap_or(0);
+    (PathBuf::from(format!("{}/", &pattern[..folder])), pattern[folder + 1..].to_owned())
+}
+
+/// What the searched path is; Err: look first, or the answer where it is nothing.
+fn whereabouts(
+    generation: Generation,
+    record: &Record,
+    root: &Path,
+    tool: &str,
+    did: &[Done],
+) -> Result<FileKind, Next> {
+    let what = if tool == "Glob" { "Directory" } else { "Path" };
+    match did.first().map(|done| &done.outcome) {
+        None => Err(Next::Do(vec![Action::World(World::Read { path: root.to_owned(), what: ReadAs::Stat })])),
+        Some(Outcome::Stat { kind, .. }) => Ok(*kind),
+        Some(Outcome::Failed(Failure::Io { .. })) => {
+            let text = format!("{what} does not exist: {}", root.display());
+            Err(Next::Answer(match generation {
+                Generation::V1_0 => Answer::plain("No files found"),
+                Generation::V2_0 | Generation::V2_1 => Answer::failed(generation.wrong(&text)),
+                _ => {
+                    Answer::failed(format!("{text}. Note: your current working directory is {}.", record.cwd.display()))
+                }
+            }))
+        }
+        Some(other) => Err(Next::Answer(trouble(tool, other))),
+    }
+}
+
+fn trouble(tool: &str, outcome: &Outcome) -> Answer {
+    match outcome {
+        Outcome::Refused(refusal) => refused(Wanted::Use(tool), refusal),
+        Outcome::Failed(failure) => failed(Wanted::Use(tool), failure),
+        _ => Answer::failed(REJECTED),
+    }
+}
+
+fn found<'a>(generation: Generation, tool: &str, done: &'a Done) -> Result<&'a Found, Answer> {
+    match &done.outcome {
+        Outcome::Paths(found) | Outcome::Matches(found) => Ok(found),
+        Outcome::Failed(Failure::Other(text)) if generation.newest() => Err(Answer::failed(format!(
+            "Search failed — ripgrep rejected the pattern, glob, or file type without searching:\nrg: {text}"
+        ))),
+        // The older ones say nothing of a bad pattern.
+        Outcome::Failed(Failure::Other(_)) => Err(Answer::plain("No files found")),
+        other => Err(trouble(tool, other)),
+    }
+}
+
+fn relative(path: &Path, cwd: &Path) -> String {
+    path.strip_prefix(cwd).unwrap_or(path).display().to_string()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Files,
+    Content,
+    Count,
+}
+
+pub(super) fn grep(generation: Generation, cx: &Context, input: &Input, did: &[Done]) -> Next {
+    let record = Record::of(cx);
+    let root = input.given("path").map_or_else(|| record.cwd.clone(), |path| record.path(path));
+    let kind = match whereabouts(generation, &record, &root, input.tool, did) {
+        Ok(kind) => kind,
+        Err(next) => return next,
+    };
+    let mode = match input.given("output_mode") {
+        Some("content") => Mode::Content,
+        Some("count") => Mode::Count,
+        _ => Mode::Files,
+    };
+    let number = |key: &str| input.map.get(key).and_then(Value::as_f64).filter(|n| *n >= 0.0).map(|n| n as usize);
+    let around = number("context").or(number("-C"));
+    let before = around.or(number("-B")).unwrap_or(0);
+    let after = around.or(number("-A")).unwrap_or(0);
+    let Some(done) = did.get(1) else {
+        let (before, after) = if mode == Mode::Content { (before, after) } else { (0, 0) };
+        return Next::Do(vec![Action::World(World::Grep(Search {
+            root,
+            pattern: input.text("pattern").to_owned(),
+            globs: input.text("glob").split_whitespace().map(str::to_owned).collect(),
+            types: input.given("type").map(str::to_owned).into_iter().collect(),
+            ignore_case: input.flag("-i").unwrap_or(false),
+            multiline: input.flag("multiline").unwrap_or(false),
+            before,
+            after,
+            respect_ignore: true,
+            hidden: generation != Generation::V1_0,
+            ..Search::default()
+        }))]);
+    };
+    let found = match found(generation, input.tool, done) {
+        Ok(found) => found,
+        Err(answer) => return Next::Answer(answer),
+    };
+    let show = Show {
+        generation,
+        cwd: &record.cwd,
+        numbers: input.flag("-n").unwrap_or(generation >= Generation::V2_1),
+        paths: kind != FileKind::File,
+        groups: before + after > 0,
+        offset: number("offset").unwrap_or(0),
+        limit: match number("head_limit") {
+            Some(0) => None,
+            None if generation.newest() => Some(ENTRIES),
+            limit => limit,
+        },
+        asked: number("head_limit").is_some_and(|limit| limit > 0),
+    };
+    Next::Answer(Answer::plain(match mode {
+        Mode::Files => show.files(found),
+        Mode::Content => show.content(found),
+        Mode::Count => show.count(found),
+    }))
+}
+
+struct Show<'a> {
+    generation: Generation,
+    cwd: &'a Path,
+    numbers: bool,
+    paths: bool,
+    groups: bool,
+    offset: usize,
+    limit: Option<usize>,
+    /// The limit was given in the call.
+    asked: bool,
+}
+
+impl Show<'_> {
+    /// As long as older versions: absolute.
+    fn path(&self, path: &Path) -> String {
+        if self.generation >= Generation::V2_1 { relative(path, self.cwd) } else { path.display().to_string() }
+    }
+
+    /// The entries that are shown, and what is said of those that are not: `limit: 3, offset: 2`.
+    fn page<T>(&self, entries: Vec<T>) -> (Vec<T>, String) {
+        let all = entries.len();
+        let left: Vec<T> = entries.into_iter().skip(self.offset).collect();
+        let cut = self.limit.filter(|limit| left.len() > *limit);
+        let shown = left.into_iter().take(self.limit.unwrap_or(all)).collect();
+        let mut said = Vec::new();
+        match self.generation {
+            Generation::V1_0 | Generation::V2_0 => {}
+            Generation::V2_1 if self.asked => {
+                said.extend(self.limit.map(|limit| format!("limit: {limit}")));
+                said.push(format!("offset: {}", self.offset));
+            }
+            _ => {
+                said.extend(cut.map(|limit| format!("limit: {limit}")));
+                said.extend((self.offset > 0).then(|| format!("offset: {}", self.offset)));
+            }
+        }
+        (shown, said.join(", "))
+    }
+
+    fn files(&self, found: &Found) -> String {
+        let mut hits: Vec<&Hit> = found.hits.iter().collect();
+        hits.sort_by(|a, b| b.mtime_ns.cmp(&a.mtime_ns).then_with(|| a.path.cmp(&b.path)));
+        if hits.is_empty() {
+            return "No files found".to_owned();
+        }
+        let (shown, said) = self.page(hits);
+        if shown.is_empty() {
+            return past(&said);
+        }
+        let files = counted(shown.len(), "file");
+        let said = if said.is_empty() { said } else { format!(" {said}") };
+        let paths: Vec<String> = shown.iter().map(|hit| self.path(&hit.path)).collect();
+        format!("Found {files}{said}\n{}", paths.join("\n"))
+    }
+
+    fn content(&self, found: &Found) -> String {
+        let mut lines = Vec::new();
+        for hit in &found.hits {
+            let path = self.path(&hit.path);
+            let mut last = None;
+            for (number, text, context) in &hit.lines {
+                let gap = last.is_some_and(|last| last + 1 != *number) || (last.is_none() && !lines.is_empty());
+                if self.groups && gap {
+                    lines.push("--".to_owned());
+                }
+                last = Some(*number);
+                let sign = if *context { '-' } else { ':' };
+                let mut line = String::new();
+                if self.paths {
+                    line.push_str(&format!("{path}{sign}"));
+                }
+                if self.numbers {
+                    line.push_str(&format!("{number}{sign}"));
+                }
+                let text = text.trim_end_matches(['\n', '\r']);
+                match self.generation >= Generation::V2_1 && text.chars().count() > COLUMNS {
+                    true if *context => line.push_str("[Omitted long context line]"),
+                    true => line.push_str("[Omitted long matching line]"),
+                    false => line.push_str(text),
+                }
+                lines.push(line);
+            }
+        }
+        if lines.is_empty() {
+            return "No matches found".to_owned();
+        }
+        let (shown, said) = self.page(lines);
+        if shown.is_empty() {
+            return past(&said);
+        }
+        let note = if said.is_empty() { said } else { format!("\n\n[Showing results with pagination = {said}]") };
+        format!("{}{note}", shown.join("\n"))
+    }
+
+    fn count(&self, found: &Found) -> String {
+        let of = |hit: &Hit| hit.lines.iter().filter(|(_, _, context)| !context).count();
+        let counts: Vec<(String, usize)> = found.hits.iter().map(|hit| (self.path(&hit.path), of(hit))).collect();
+        let all = (counts.iter().map(|(_, n)| n).sum::<usize>(), counts.len());
+        if counts.is_empty() {
+            return "No matches found\n\nFound 0 total occurrences across 0 files.".to_owned();
+        }
+        let (shown, said) = self.page(counts);
+        if shown.is_empty() {
+            return past(&said);
+        }
+        let (total, files) = match self.generation >= Generation::V2_1 {
+            true => all,
+            false => (shown.iter().map(|(_, n)| n).sum(), shown.len()),
+        };
+        let lines: Vec<String> = shown.iter().map(|(path, n)| format!("{path}:{n}")).collect();
+        let said = if said.is_empty() { said } else { format!(" with pagination = {said}") };
+        format!(
+            "{}\n\nFound {} across {}.{said}",
+            lines.join("\n"),
+            counted(total, "total occurrence"),
+            counted(files, "file")
+        )
+    }
+}
+
+fn past(said: &str) -> String {
+    format!("No entries at this offset. [Showing results with pagination = {said}]")
+}
+
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
