@@ -110,6 +110,19 @@ pub fn script(harness: &str, dir: &Path) -> Option<Vec<crate::scripted::Turn>> {
                 done,
             ]
         }
+        "qwen-code" => {
+            let run = |command: &str| Turn::call("run_shell_command", &json!({"command": command, "is_background": false}));
+            vec![
+                Turn::call("glob", &json!({"pattern": "**/*.py"}))
+                    .saying("I look at the project and run its tests.")
+                    .and_call("run_shell_command", &json!({"command": TEST_COMMAND, "is_background": false})),
+                Turn::call("read_file", &json!({"file_path": file})),
+                Turn::call("edit", &json!({"file_path": file, "old_string": BROKEN, "new_string": FIXED}))
+                    .saying("The comparison ignores the month. I fix that."),
+                run(TEST_COMMAND).saying("Now the tests again."),
+                done,
+            ]
+        }
         "mini-swe-agent" => {
             let bash = |command: &str| Turn::call("bash", &json!({"command": command}));
             let edit = "sed -i 's/day.day == previous.day + 1/(day - previous).days == 1/' streaks.py";
@@ -119,6 +132,29 @@ pub fn script(harness: &str, dir: &Path) -> Option<Vec<crate::scripted::Turn>> {
                 bash(edit).saying("The comparison ignores the month. I fix that."),
                 bash(TEST_COMMAND).saying("Now the tests again."),
                 bash("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && git diff").saying("All three tests pass."),
+            ]
+        }
+        "swe-agent" => {
+            let bash = |command: &str| Turn::call("bash", &json!({"command": command}));
+            let edit = json!({"command": "str_replace", "path": file, "old_str": BROKEN, "new_str": FIXED});
+            vec![
+                bash(&format!("ls && {TEST_COMMAND}")).saying("I look at the project and run its tests."),
+                Turn::call("str_replace_editor", &json!({"command": "view", "path": file}))
+                    .saying("I read the function that fails."),
+                Turn::call("str_replace_editor", &edit).saying("The comparison ignores the month. I fix that."),
+                bash(TEST_COMMAND).saying("Now the tests again."),
+                Turn::call("submit", &json!({})).saying("All three tests pass."),
+                Turn::call("submit", &json!({})).saying("The diff is what I meant."),
+            ]
+        }
+        "kimi-cli" => {
+            let shell = |command: &str| Turn::call("Shell", &json!({"command": command}));
+            let edit = json!({"path": "streaks.py", "edit": {"old": BROKEN, "new": FIXED}});
+            vec![
+                shell(TEST_COMMAND).and_call("ReadFile", &json!({"path": "streaks.py"})),
+                Turn::call("StrReplaceFile", &edit),
+                shell(TEST_COMMAND),
+                done,
             ]
         }
         _ => return None,
