@@ -9,6 +9,8 @@ mod claude_code;
 mod claude_code_bare;
 #[cfg(feature = "wip_zcode")]
 mod deepseek_tui;
+#[cfg(feature = "wip_opencode")]
+mod history;
 mod in_text;
 #[cfg(feature = "wip_swe_agent")]
 mod kimi_cli;
@@ -21,6 +23,8 @@ mod names;
 mod native;
 #[cfg(feature = "wip_opencode")]
 mod opencode;
+#[cfg(feature = "wip_opencode")]
+mod outside;
 #[cfg(feature = "wip_opencode")]
 mod pi;
 mod python_json;

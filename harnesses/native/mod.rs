@@ -6,7 +6,7 @@ mod context;
 mod exec;
 mod image;
 mod mentions;
-mod patch;
+pub(crate) mod patch;
 mod paths;
 mod resay;
 mod say;
