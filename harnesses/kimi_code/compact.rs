@@ -1,7 +1,7 @@
 //! Summaries: asked for by one more user message at the end of the same request, and the new beginning made of it.
 use protocol::{Body, Content, Entry, Fact, Item, Tune, ceil_char, floor_char};
 
-use super::{profile, reminders, say, todo};
+use super::{profile, reminders, say, skill, todo};
 use crate::{Compaction, Context};
 
 const ASK: &str = include_str!("compact.md");
@@ -69,7 +69,7 @@ fn prompts(items: &[Item]) -> Vec<Content> {
 fn users_own(entry: &Entry) -> Option<&Content> {
     let Entry::User(content) = entry else { return None };
     let text = content.text();
-    let ours = ["<system-reminder>\n", "<notification ", PREFACE, "[Result of ", "The skill \""];
+    let ours = ["<system-reminder>\n", "<notification ", PREFACE, "[Result of ", skill::LOADED];
     (!ours.iter().any(|start| text.starts_with(start))).then_some(content)
 }
 

@@ -58,7 +58,7 @@ impl Said {
     pub(super) fn next(self, tool: &str, call: &str, did: &[Done]) -> Next {
         match fitted(self, tool, call, did) {
             Ok(said) => Next::Answer(said.answer(tool, did)),
-            Err(action) => Next::Do(vec![action]),
+            Err(action) => Next::Do(vec![*action]),
         }
     }
 }
@@ -109,11 +109,11 @@ fn tail(text: &str, units: usize) -> &str {
 }
 
 /// Err: what has to be done first.
-fn fitted(said: Said, tool: &str, call: &str, did: &[Done]) -> Result<Said, Action> {
+fn fitted(said: Said, tool: &str, call: &str, did: &[Done]) -> Result<Said, Box<Action>> {
     if length(&said.text) <= SHOWN {
         return Ok(said);
     }
-    let place = place(did).ok_or_else(|| save(&said.text, tool))?;
+    let place = place(did).ok_or_else(|| Box::new(save(&said.text, tool)))?;
     Ok(Said { text: shortened(&said.text, tool, call, &place, Some(said.text.len())), ..said })
 }
 

@@ -50,7 +50,7 @@ pub(super) fn page(text: &str, ask: &Ask) -> Said {
     }
     let budget = ask.max_chars.unwrap_or(DEFAULT_CHARS).min(MOST_CHARS);
     let page = Page { ask, lines, budget, returns };
-    if ask.line < 0 { page.from_the_end() } else { page.forward() }
+    if ask.line < 0 { page.backward() } else { page.forward() }
 }
 
 /// Where a page ends, for its status.
@@ -89,18 +89,15 @@ impl Page<'_> {
                 }
             }
         }
+        let most = self.most(lines.iter().enumerate().map(|(n, line)| (*line, start + n + 1)));
         let rest_of_line = (column > 0).then_some((start + 1, column, whole, whole));
         let all = End { shown: lines.len(), first: start + 1, complete: true, fragment: rest_of_line, next: None };
-        if let Some(said) = self.fits(&lines, start, &all) {
+        if most == lines.len()
+            && let Some(said) = self.fits(&lines, start, &all)
+        {
             return said;
         }
-        // As many whole lines as fit; a status is never shorter than nothing, so the body alone bounds them from above.
-        let mut used = 0;
-        let most = lines.iter().enumerate().take_while(|(n, line)| {
-            used += length(line) + digits(start + n + 1) + 2;
-            used <= self.budget
-        });
-        for shown in (1..=most.count()).rev() {
+        for shown in (1..=most.min(lines.len().saturating_sub(1))).rev() {
             let next = self.next(start + shown + 1, None, self.ask.lines.map(|n| n - shown));
             let end = End { shown, first: start + 1, complete: false, fragment: rest_of_line, next: Some(next) };
             if let Some(said) = self.fits(&lines[..shown], start, &end) {
@@ -112,21 +109,21 @@ impl Page<'_> {
 
     /// As much of one line as fits.
     fn fragment(&self, line: &str, start: usize, column: usize, whole: usize) -> Said {
-        let mut room = self.budget.min(length(line));
-        while room > 0 {
+        let shown = |room: usize| {
             let piece = super::envelope::head(line, room);
             let to = column + length(piece);
-            if piece.is_empty() {
-                break;
-            }
             let next = self.next(start + 1, Some(to), self.ask.lines);
             let fragment = Some((start + 1, column, to, whole));
             let end = End { shown: 1, first: start + 1, complete: false, fragment, next: Some(next) };
-            let (said, size) = self.render(&[piece], start, &end);
-            if size <= self.budget {
+            (length(piece), self.render(&[piece], start, &end))
+        };
+        // The status is shortest with nothing shown, so this bounds the room from above.
+        let (_, (_, least)) = shown(0);
+        for room in (1..=self.budget.saturating_sub(least).min(length(line))).rev() {
+            let (taken, (said, size)) = shown(room);
+            if taken > 0 && size <= self.budget {
                 return said;
             }
-            room = length(piece).saturating_sub((size - self.budget).max(1));
         }
         Said::failed(format!(
             "max_chars={} is too small for file text and the Read status. Increase max_chars.",
@@ -134,7 +131,7 @@ impl Page<'_> {
         ))
     }
 
-    fn from_the_end(&self) -> Said {
+    fn backward(&self) -> Said {
         if self.ask.column.is_some() {
             return Said::failed(
                 "column_offset is only supported for forward reads. Use a positive line_offset or the forward Next Read arguments.",
@@ -144,7 +141,8 @@ impl Page<'_> {
         let start = self.lines.len().saturating_sub(back);
         let lines: Vec<&str> =
             self.lines.iter().skip(start).take(self.ask.lines.unwrap_or(usize::MAX)).copied().collect();
-        for omitted in 0..=lines.len() {
+        let most = self.most(lines.iter().enumerate().rev().map(|(n, line)| (*line, start + n + 1)));
+        for omitted in lines.len() - most..=lines.len() {
             let next = (omitted > 0).then(|| self.next(start + 1, None, Some(omitted)));
             let end = End {
                 shown: lines.len() - omitted,
@@ -162,6 +160,17 @@ impl Page<'_> {
             }
         }
         Said::default()
+    }
+
+    /// How many of these lines, in this order, can fit at most: a status comes on top.
+    fn most<'b>(&self, lines: impl Iterator<Item = (&'b str, usize)>) -> usize {
+        let mut used = 0;
+        lines
+            .take_while(|(line, number)| {
+                used += length(line) + digits(*number) + 2;
+                used <= self.budget
+            })
+            .count()
     }
 
     fn fits(&self, lines: &[&str], start: usize, end: &End) -> Option<Said> {
@@ -335,16 +344,17 @@ mod tests {
         #[test]
         fn following_next_read_gives_the_whole_text(lines in prop::collection::vec("[a-z😀é]{0,300}", 1..12), budget in 330usize..900) {
             let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-            let mut read = String::new();
+            let (mut read, mut first) = (String::new(), true);
             let mut ask = Ask { max_chars: Some(budget), ..ask(1) };
             for _ in 0..200 {
                 let said = page(&text, &ask);
                 prop_assert!(!said.failed, "{said:?}");
                 prop_assert!(length(&said.answer("Read", &[]).content.text()) <= budget);
                 let body: Vec<&str> = said.text.split('\n').map(|line| line.split_once('\t').map_or("", |(_, text)| text)).collect();
-                if ask.column.is_none() && !read.is_empty() {
+                if ask.column.is_none() && !first {
                     read.push('\n');
                 }
+                first = false;
                 read.push_str(&body.join("\n"));
                 let note = said.note.clone().unwrap_or_default();
                 let Some((_, next)) = note.split_once("Next Read: ") else { break };

@@ -2,7 +2,7 @@
 //! order is that of threads; secret files and folders of version control never appear.
 use std::path::Path;
 
-use protocol::{Action, Done, Failure, Found, Hit, Outcome, Search, World};
+use protocol::{Action, Done, Failure, FileKind, Found, Hit, Outcome, Search, World};
 use regex::RegexBuilder;
 
 use super::args::Args;
@@ -21,16 +21,13 @@ pub(super) fn glob(cx: &Context, call: &str, args: &Args, did: &[Done]) -> Next 
         Some(Ok(root)) => root,
         Some(Err(text)) => return Next::Answer(Said::failed(text).answer("Glob", did)),
     };
-    let pattern = match args.str("pattern") {
-        "" => "**/*",
-        pattern => pattern,
-    };
+    let (pattern, without) = read_glob(args.str("pattern"));
     let Some(first) = did.first() else {
         let ignored = args.flag("include_ignored") == Some(true);
         let search = Search {
             root,
-            pattern: pattern.to_owned(),
-            globs: no_vcs(),
+            pattern,
+            globs: without.into_iter().chain(no_vcs()).collect(),
             hidden: true,
             respect_ignore: !ignored,
             ..Search::default()
@@ -58,6 +55,16 @@ pub(super) fn glob(cx: &Context, call: &str, args: &Args, did: &[Done]) -> Next 
         other => refusal::said("Glob", other),
     };
     said.next("Glob", call, did)
+}
+
+/// A pattern as ripgrep reads it: `/x` is tied to the root of the search, `!x` is all but that. The second is left out.
+fn read_glob(pattern: &str) -> (String, Option<String>) {
+    match pattern {
+        "" => ("**/*".to_owned(), None),
+        pattern if pattern.starts_with('!') => ("**/*".to_owned(), Some(pattern.to_owned())),
+        pattern if pattern.starts_with('/') && !pattern[1..].contains('/') => (format!(".{pattern}"), None),
+        pattern => (pattern.to_owned(), None),
+    }
 }
 
 /// A page of paths, with what is said of the others.
@@ -97,7 +104,8 @@ fn no_vcs() -> Vec<String> {
 
 /// Without secret files, last changed first.
 fn newest(found: &Found) -> impl Iterator<Item = &Hit> {
-    let mut hits: Vec<&Hit> = found.hits.iter().filter(|hit| !paths::is_secret(&hit.path)).collect();
+    let files = found.hits.iter().filter(|hit| hit.kind == FileKind::File && !paths::is_secret(&hit.path));
+    let mut hits: Vec<&Hit> = files.collect();
     hits.sort_by(|a, b| b.mtime_ns.cmp(&a.mtime_ns).then_with(|| a.path.cmp(&b.path)));
     hits.into_iter()
 }

@@ -6,6 +6,8 @@ use super::envelope::Said;
 use super::refusal;
 use crate::{Context, Next, SkillInfo};
 
+pub(super) const LOADED: &str = "Skill tool loaded instructions for this request. Follow them.";
+
 pub(super) fn next(cx: &Context, args: &Args, did: &[Done]) -> Next {
     let name = args.str("skill");
     let said = |said: Said| Next::Answer(said.answer("Skill", did));
@@ -31,12 +33,12 @@ pub(super) fn loaded(cx: &Context, did: &[Done]) -> Option<String> {
         return None;
     };
     let known = cx.skills.iter().find(|skill| skill.name == *name);
-    let args_named = if args.is_empty() { String::new() } else { format!(" args=\"{}\"", attribute(args)) };
     Some(format!(
-        "The skill \"{name}\" was loaded by your call; follow what it says.\n\n<skill-loaded name=\"{}\" trigger=\"model-tool\" source=\"{}\" dir=\"{}\"{args_named}>\n{}\n</skill-loaded>",
+        "{LOADED}\n\n<skill-loaded name=\"{}\" trigger=\"model-tool\" source=\"{}\" dir=\"{}\" args=\"{}\">\n{}\n</skill-loaded>",
         attribute(name),
         scope(known),
         dir.display(),
+        attribute(args),
         expanded(body, args).trim_end()
     ))
 }
@@ -49,7 +51,8 @@ fn scope(skill: Option<&SkillInfo>) -> &str {
     }
 }
 
-/// `$1`, `$2`, ... are the words of `args`, `$ARGUMENTS` all of it; a body without them gets it as its last line.
+/// `$0`, `$1`, ... are the words of `args`, `$ARGUMENTS` all of it; a body without them gets it as its last line. Names of
+/// arguments are not told to us and stay as they are.
 fn expanded(body: &str, args: &str) -> String {
     let words = words(args);
     let mut out = String::new();
@@ -64,9 +67,9 @@ fn expanded(body: &str, args: &str) -> String {
             continue;
         }
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        match rest[..digits].parse::<usize>().ok().filter(|n| *n > 0) {
+        match rest[..digits].parse::<usize>().ok() {
             Some(n) => {
-                out.push_str(words.get(n - 1).map_or("", String::as_str));
+                out.push_str(words.get(n).map_or("", String::as_str));
                 (rest, used) = (&rest[digits..], true);
             }
             None => out.push('$'),
@@ -113,10 +116,10 @@ mod tests {
     #[test]
     fn placeholders() {
         let check = |body: &str, args: &str, expected: &str| assert_eq!(expanded(body, args), expected);
-        check("hi $1, $2 and $ARGUMENTS", "Ann \"B C\"", "hi Ann, B C and Ann \"B C\"");
+        check("hi $0, $1 and $ARGUMENTS", "Ann \"B C\"", "hi Ann, B C and Ann \"B C\"");
         check("hi $3.", "Ann", "hi .");
         check("plain\n", "x y", "plain\n\nARGUMENTS: x y");
-        check("costs $ and $0", "", "costs $ and $0");
+        check("costs $ and $x", "", "costs $ and $x");
     }
 
     proptest! {

@@ -80,13 +80,13 @@ pub(super) fn output(cx: &Context, call: &Call, args: &Args, did: &[Done]) -> Ne
     }
     let status = if task.state == State::Running { "not_ready" } else { "success" };
     match details(task, &roster, did, Some(status)) {
-        Err(action) => Next::Do(vec![action]),
+        Err(action) => Next::Do(vec![*action]),
         Ok(details) => Next::Answer(Said::ok(details).answer(&call.name, did)),
     }
 }
 
 /// A task with its output; `status` stands behind its time. Err: what has to be done first, for the file with all of it.
-fn details(task: &Task, roster: &Roster, did: &[Done], status: Option<&str>) -> Result<String, Action> {
+fn details(task: &Task, roster: &Roster, did: &[Done], status: Option<&str>) -> Result<String, Box<Action>> {
     let mut record = record(task, roster.now);
     if let Some(status) = status {
         record = record.replacen("\n", &format!("\nretrieval_status: {status}\n"), 1);
@@ -95,7 +95,7 @@ fn details(task: &Task, roster: &Roster, did: &[Done], status: Option<&str>) -> 
     let place = match (&task.log, output.is_empty()) {
         (Some(place), _) => Some(place.clone()),
         (None, true) => None,
-        (None, false) => Some(envelope::place(did).ok_or_else(|| envelope::save(output, &task.id))?),
+        (None, false) => Some(envelope::place(did).ok_or_else(|| Box::new(envelope::save(output, &task.id)))?),
     };
     let from = ceil_char(output, output.len().saturating_sub(PREVIEW));
     let preview = &output[from..];
@@ -191,7 +191,7 @@ pub(super) fn wait(cx: &Context, call: &Call, args: &Args, did: &[Done]) -> Next
     if let Some(task) = finished {
         let details = match details(task, &roster, did, None) {
             Ok(details) => details,
-            Err(action) => return Next::Do(vec![action]),
+            Err(action) => return Next::Do(vec![*action]),
         };
         let mut text = head("completed", &format!("task_id: {}\n", task.id)) + "\n[finished]\n" + &details;
         let also: Vec<String> = before
