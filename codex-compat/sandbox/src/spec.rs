@@ -160,7 +160,7 @@ fn not_temporary(tmpdir: &Path, roots: &[Root]) -> Option<String> {
     (!known).then(|| {
         let shown = tmpdir.display();
         format!(
-            "TMPDIR is {shown}, which holds the home folder: commands cannot write there. Set it to a folder of its own"
+            "TMPDIR is {shown}, which holds the home folder: it is not made writable for commands. Set it to a folder of its own"
         )
     })
 }

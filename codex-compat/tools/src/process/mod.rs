@@ -151,7 +151,8 @@ pub(crate) async fn run(tasks: &Tasks, cx: &Scope, run: &Run) -> Outcome {
         place = tasks.places().take() => place,
         () = cx.cancel.cancelled() => return Outcome::Interrupted { output: None },
     };
-    for wait in WAITS.map(Some).into_iter().chain([None]) {
+    let mut waits = WAITS.into_iter();
+    loop {
         let process = match start_patiently(|| start(cx, run, Start::fresh(cx, run)?), || place.close()).await {
             Ok(process) => process,
             Err(failure) => return Outcome::Failed(failure),
@@ -161,20 +162,15 @@ pub(crate) async fn run(tasks: &Tasks, cx: &Scope, run: &Run) -> Outcome {
             return tasks.hand_back(&process);
         }
         let outcome = wait_for(tasks, cx, run, &process).await;
-        match wait {
-            // The sandbox found no more processes or descriptors inside: nothing of the command has run.
-            Some(wait) if process.was_short() => {
+        // The sandbox found no more processes or descriptors inside: nothing of the command has run.
+        match waits.next().filter(|_| process.was_short()) {
+            Some(wait) => {
                 place.close();
                 tokio::time::sleep(Duration::from_millis(wait)).await;
             }
-            _ => {
-                drop(place);
-                return outcome;
-            }
+            None => return outcome,
         }
     }
-    // The last round has returned.
-    Outcome::Interrupted { output: None }
 }
 
 /// Until it has ended, is to be handed back, or the user interrupts.
