@@ -146,12 +146,28 @@ pub enum Status {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
-    Command { command: String, cwd: PathBuf, reason: Option<String>, prefix: Vec<String>, outside_sandbox: bool },
-    Change { changes: Vec<FileView>, reason: Option<String> },
+    Command {
+        command: String,
+        cwd: PathBuf,
+        reason: Option<String>,
+        prefix: Vec<String>,
+        outside_sandbox: bool,
+    },
+    Change {
+        changes: Vec<FileView>,
+        reason: Option<String>,
+    },
     /// A page from the network.
-    Fetch { url: String },
+    Fetch {
+        url: String,
+    },
     /// The plan that the agent worked out in plan mode; `Decision::Once` ends that mode.
-    Plan { text: Option<String>, file: PathBuf },
+    Plan {
+        text: Option<String>,
+        file: PathBuf,
+    },
     /// Answered with `Decision::Answers`.
-    Questions { questions: Vec<crate::Question> },
+    Questions {
+        questions: Vec<crate::Question>,
+    },
 }

@@ -72,6 +72,8 @@ pub struct Caps {
     pub cache_marks: bool,
     /// Responses: `include: ["reasoning.encrypted_content"]`, `prompt_cache_key`, `client_metadata`.
     pub encrypted_reasoning: bool,
+    /// Messages: the server counts the tokens of a request (`/v1/messages/count_tokens`).
+    pub counts_tokens: bool,
 }
 
 impl Caps {
@@ -87,6 +89,7 @@ impl Caps {
             documents: false,
             cache_marks: false,
             encrypted_reasoning: true,
+            counts_tokens: false,
         }
     }
 }

@@ -18,6 +18,9 @@ pub struct Limits {
 impl Limits {
     /// Before a request. Time is watched all along, see `time_is_over`.
     pub(crate) fn check(&self, started: Started) -> Result<(), TurnError> {
+        if self.time.is_some_and(|time| time.is_zero()) {
+            return Err(self.time_is_over());
+        }
         if let Some(max) = self.steps
             && started.steps >= max
         {

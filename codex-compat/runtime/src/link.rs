@@ -81,6 +81,17 @@ impl Link {
         })
     }
 
+    /// Tokens of a text as the provider counts them. None: it does not count, or did not answer.
+    pub(crate) async fn count(&self, text: &str) -> Option<u64> {
+        if !self.fit.caps.counts_tokens {
+            return None;
+        }
+        let body = serde_json::json!({
+            "model": self.model.slug, "messages": [{"role": "user", "content": text}], "tools": [],
+        });
+        self.client.count(&format!("{}/count_tokens", self.wire.path()), &self.headers, body.to_string().into()).await
+    }
+
     /// What came of a request that was dropped. None: nothing worth keeping.
     pub(crate) fn partial(&self) -> Option<Reply> {
         let reply = self.making.borrow_mut().take()?.finish();

@@ -27,8 +27,11 @@ impl Thread {
             // The dialect offers them at the next step, where it sees that this was done.
             Session::LoadTools(_) => Outcome::Ok,
             Session::CountTokens(parts) => {
-                let bytes: usize = parts.iter().filter_map(protocol::Part::as_text).map(str::len).sum();
-                Outcome::Counted { tokens: bytes.div_ceil(4) as u64, exact: false }
+                let text: String = parts.iter().filter_map(protocol::Part::as_text).collect();
+                match self.link.count(&text).await {
+                    Some(tokens) => Outcome::Counted { tokens, exact: true },
+                    None => Outcome::Counted { tokens: text.len().div_ceil(4) as u64, exact: false },
+                }
             }
             // No harness of this build offers the others; what is not offered is refused.
             _ => Outcome::Refused(Refusal::Limit("this session does not offer it".into())),

@@ -18,6 +18,9 @@ const LOCAL: [(&str, u16, &str); 2] = [("ollama", 11434, "gpt-oss:20b"), ("lmstu
 /// What the hosted built-in providers are asked for when nobody named a model.
 const DEFAULT_MODELS: [(&str, &str); 2] = [("openai", "gpt-5.5"), ("anthropic", "claude-sonnet-4-5")];
 
+/// Bytes of a prompt from a file.
+const MOST_PROMPT: u64 = 4 << 20;
+
 /// Everything a request goes through.
 pub(crate) struct Target {
     pub(crate) provider: Provider,
@@ -153,9 +156,13 @@ pub(crate) fn settings(start: &Start, target: &Target) -> Result<Settings, Start
     let config = &start.loaded.config;
     let read = |path: &Option<config::schema::ConfigPath>, key: &str| -> Result<Option<String>, StartError> {
         let Some(path) = path else { return Ok(None) };
-        std::fs::read_to_string(&path.0)
-            .map(Some)
-            .map_err(|why| StartError::new(format!("Error: {key}: cannot read {}: {why}", path.0.display())))
+        let file = path.0.display();
+        let found = std::fs::metadata(&path.0).map_err(|why| why.to_string()).and_then(|found| match found.len() {
+            _ if !found.is_file() => Err("not a regular file".to_owned()),
+            bytes if bytes > MOST_PROMPT => Err(format!("{bytes} bytes, more than {MOST_PROMPT}")),
+            _ => std::fs::read_to_string(&path.0).map_err(|why| why.to_string()),
+        });
+        found.map(Some).map_err(|why| StartError::new(format!("Error: {key}: cannot read {file}: {why}")))
     };
     let mut sandbox = config::effective_sandbox(config, start.loaded.trusted());
     sandbox.writable_roots.extend(start.add_dirs.iter().map(|dir| start.cwd.join(dir)));

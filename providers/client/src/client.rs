@@ -48,6 +48,8 @@ pub struct Client {
 
 /// Some servers keep the connection open behind the end of a reply; what comes later than this is not waited for.
 const AFTER_STOP: Duration = Duration::from_secs(2);
+/// For a count of tokens.
+const COUNT: Duration = Duration::from_secs(20);
 /// Of a refusal's body.
 const MOST_REFUSAL: usize = 1 << 20;
 
@@ -246,6 +248,21 @@ impl Client {
         } else {
             Err(self.refused(request, response).await)
         }
+    }
+
+    /// Asks the server how many tokens a request has: `path` below the base URL, a body of its own. None: it did not say.
+    /// Nothing depends on the answer so much that it is asked twice.
+    pub async fn count(&self, path: &str, own: &[(String, String)], body: Bytes) -> Option<u64> {
+        let url = self.provider.endpoint(path).ok()?;
+        let token = self.token().await.ok()?;
+        let headers = headers(&self.provider, own, token.as_ref().map(|(key, style)| (key, *style)))?;
+        let sending = self.transport.client(&url).ok()?.post(url).headers(headers).body(body).send();
+        let response = timeout(COUNT, sending).await.ok()?.ok()?;
+        if response.status() != StatusCode::OK {
+            return None;
+        }
+        let answer: serde_json::Value = serde_json::from_slice(&self.rest(response).await).ok()?;
+        answer.get("input_tokens")?.as_u64()
     }
 
     async fn refused(&self, request: &Request<'_>, response: Response) -> Trouble {

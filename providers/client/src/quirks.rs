@@ -96,6 +96,7 @@ const ROWS: &[Row] = &[
             caps.images_in_results = messages;
             caps.documents = messages;
             caps.cache_marks = messages;
+            caps.counts_tokens = messages;
         },
     },
     // Servers of the Messages wire that keep `cache_control` (L).
@@ -342,6 +343,7 @@ mod tests {
             documents: true,
             cache_marks: true,
             encrypted_reasoning: false,
+            counts_tokens: true,
             ..Caps::plain()
         };
         assert_eq!(caps, expected);

@@ -26,6 +26,7 @@ fn rich(wire: WireId) -> Fit {
         documents: true,
         cache_marks: true,
         encrypted_reasoning: true,
+        counts_tokens: true,
     };
     Fit { caps, ..fit(wire) }
 }
