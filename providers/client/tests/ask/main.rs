@@ -100,6 +100,20 @@ async fn a_reply_streams() {
 }
 
 #[tokio::test]
+async fn tokens_are_counted_by_those_who_can() {
+    let count = async |answer: Answer| {
+        let server = Server::start(vec![answer]).await;
+        let provider = provider(server.port, r#"{"wire_api": "messages"}"#);
+        let tokens = client(provider).count("/v1/messages/count_tokens", &[], "{}".into()).await;
+        (tokens, server.requests().len())
+    };
+    let json = |status: &'static str, body: &str| refusal(status, &["content-type: application/json"], body);
+    assert_eq!(count(json("200 OK", r#"{"input_tokens":7}"#)).await, (Some(7), 1));
+    assert_eq!(count(json("200 OK", "{}")).await, (None, 1));
+    assert_eq!(count(json("404 Not Found", "{}")).await, (None, 1));
+}
+
+#[tokio::test]
 async fn refusals_that_no_repetition_mends() {
     let error = |words: &str| format!(r#"{{"error":{{"message":"{words}"}}}}"#);
     check(refusal("400 Bad Request", &[], &error("bad tool")), 1, false, &error("bad tool")).await;
