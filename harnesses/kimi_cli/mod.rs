@@ -95,9 +95,13 @@ impl Harness for KimiCli {
             "high" | "xhigh" => "high",
             other => other,
         });
-        let room = cx.model.context_window.saturating_sub(used(cx) + SPARE).max(SPARE);
+        // Of a model that is not known the window is a guess, and a server may refuse to answer at such length.
+        let room = cx.model.known.then(|| cx.model.context_window.saturating_sub(used(cx) + SPARE).max(SPARE));
         Tune {
-            max_output: cx.settings.max_output.or(Some(cx.model.max_output.map_or(room, |most| most.min(room)))),
+            max_output: cx
+                .settings
+                .max_output
+                .or(room.map(|room| cx.model.max_output.map_or(room, |most| most.min(room)))),
             reasoning: ReasoningAsk {
                 effort: effort.map(str::to_owned),
                 enabled: cx.model.reasoning.then_some(thinks),

@@ -8,6 +8,7 @@ use protocol::{
 use serde_json::{Map, Value};
 
 use super::call::{number, word};
+use super::filemap;
 use super::observe::{self, failed, refused};
 use super::record::Record;
 use super::shown::{Shown, expanded};
@@ -44,6 +45,8 @@ const SNIPPET: usize = 4;
 /// Characters of a file from which on only the first of them are shown.
 const LIMIT: usize = 16_000;
 const CLIPPED: &str = "<response clipped><NOTE>Only the beginning of this file is shown. Run `grep -n` on it for the numbers of the lines that you need, then view those.</NOTE>";
+pub(super) const ABBREVIATED: &str = "<NOTE>This file is too long to be shown whole; an abbreviated view follows. View the lines that you need with `view_range`.</NOTE>";
+pub(super) const ELIDED: &str = "<IMPORTANT><NOTE>Lines were left out of the view above, as marked. Before you edit one of them, view it with `view_range`.</NOTE></IMPORTANT>";
 /// Bytes of a file that is read at all.
 const MAX_BYTES: u64 = 64 << 20;
 const ENOENT: i32 = 2;
@@ -256,7 +259,11 @@ impl File<'_> {
                 (from, lines.get(from - 1..to).unwrap_or_default().join("\n"))
             }
         };
+        let is_python = self.path.extension().is_some_and(|end| end == "py");
         match observe::head(&text, LIMIT) {
+            Some(_) if is_python && edit.range.is_none() => {
+                format!("{ABBREVIATED}\n{}\n{ELIDED}", filemap::outline(&text))
+            }
             Some((head, _)) => numbered(&format!("{head}{CLIPPED}"), &what, first),
             None => numbered(&text, &what, first),
         }

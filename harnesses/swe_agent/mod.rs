@@ -9,6 +9,7 @@ mod bash;
 mod call;
 mod classic;
 mod editor;
+mod filemap;
 mod observe;
 mod outside;
 mod prompt;

@@ -287,6 +287,19 @@ fn a_summary_keeps_the_newest_messages() {
 }
 
 #[test]
+fn the_answer_may_fill_the_window() {
+    let mut stage = opened();
+    assert_eq!(KimiCli.tune(&stage.cx()).max_output, None);
+    (stage.model.known, stage.model.context_window) = (true, 262_144);
+    let Body::Reply { reply, total } = replied(vec![Block::text("x")]) else { panic!() };
+    let usage = Usage { input: 10_000, output: 120, ..Usage::default() };
+    stage.push(Body::Reply { reply: Reply { usage, ..reply }, total });
+    assert_eq!(KimiCli.tune(&stage.cx()).max_output, Some(262_144 - 10_120 - 1_024 - 2_000));
+    stage.model.max_output = Some(16_384);
+    assert_eq!(KimiCli.tune(&stage.cx()).max_output, Some(16_384));
+}
+
+#[test]
 fn effort_is_thinking() {
     let mut stage = Stage::new();
     let asked = |stage: &Stage| {

@@ -205,6 +205,26 @@ fn a_long_file_is_cut_at_16_000_characters() {
 }
 
 #[test]
+fn a_long_python_file_is_shown_in_outline() {
+    let body = "    x = 1\n".repeat(2_000);
+    let text = format!("import os\n\ndef f():\n{body}");
+    edit(
+        json!({"command": "view", "path": "/repo/l.py"}),
+        &[file(&text)],
+        &format!(
+            "{}\n     1 import os\n     2 \n     3 def f():\n     4 ... eliding lines 4-2003 ...\n{}",
+            super::super::editor::ABBREVIATED,
+            super::super::editor::ELIDED
+        ),
+    );
+    let (_, answer) = Stage::new("").run(
+        &call("str_replace_editor", json!({"command": "view", "path": "/repo/l.py", "view_range": [1, 3]})),
+        &[file(&text)],
+    );
+    assert!(answer.content.text().ends_with("on /repo/l.py:\n     1\timport os\n     2\t\n     3\tdef f():\n"));
+}
+
+#[test]
 fn creating() {
     let create = |path: &str| json!({"command": "create", "path": path, "file_text": "hello\nworld\n"});
     let absent = missing("/repo/new.txt");
