@@ -13,6 +13,9 @@ use crate::{hub::Hub, thread::Stopped};
 /// The Codex version that we hold ourselves to; servers that sort clients by it see it in `user-agent`.
 pub(crate) const UPSTREAM: &str = "0.171.0";
 
+/// Bytes of text of a reply that did not come to its end, beyond which it is not kept.
+const MOST_PARTIAL: usize = 1 << 20;
+
 pub(crate) struct Link {
     client: Client,
     pub(crate) wire: &'static dyn Wire,
@@ -95,7 +98,8 @@ impl Link {
     /// What came of a request that was dropped. None: nothing worth keeping.
     pub(crate) fn partial(&self) -> Option<Reply> {
         let reply = self.making.borrow_mut().take()?.finish();
-        (!reply.blocks.is_empty()).then_some(reply)
+        // A stream without end leaves nothing that a person or a later request could use.
+        (!reply.blocks.is_empty() && reply.text().len() <= MOST_PARTIAL).then_some(reply)
     }
 
     /// A request beside the conversation, without tools.

@@ -160,6 +160,7 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
     let scope = tools::Scope::new(&settings, env, folder, &setup::sandbox_state(&start.loaded.home))
         .map_err(|error| StartError::new(format!("Error: {error}")))?
         .with_private_pages(*start.loaded.config.tools.web_fetch.allow_private);
+    asides.extend(scope.spec().notes.iter().cloned());
     let agents = Agents::new(Rc::new(base(&start, &settings, store)));
     let link = Link::new(target.provider, target.model, &start.originator, &start.version, &id);
 
@@ -272,8 +273,7 @@ fn warnings(start: &Start, target: &setup::Target, recorded: Option<&Settings>) 
     // That an untrusted project's file is not used is for people, not for scripts; upstream says it on stderr only.
     let (aside, shown): (Vec<_>, Vec<_>) =
         start.loaded.warnings.iter().partition(|w| w.kind == config::WarningKind::UntrustedProject);
-    let asides = aside.iter().map(ToString::to_string).collect();
-    let mut asides: Vec<String> = asides;
+    let mut asides: Vec<String> = aside.iter().map(ToString::to_string).collect();
     let config = &start.loaded.config;
     if config.mcp_servers.values().any(|server| *server.enabled) {
         asides.push("mcp_servers are configured, and this version starts none".into());
