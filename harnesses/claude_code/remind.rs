@@ -8,7 +8,7 @@ use protocol::{Action, Body, Exit, Fact, Item, Notice, Outcome, Stamp, TaskId, W
 use super::generation::Generation;
 use super::shared::profile::is_claude;
 use super::shared::prompt::{hook, reminder};
-use super::shared::record;
+use super::shared::record::{self, Record};
 use super::todo::List;
 use super::tools::{self, Listing};
 use super::{agent, background};
@@ -35,7 +35,7 @@ pub(super) fn nudge(generation: Generation, cx: &Context) -> Option<String> {
     let listing = tools::listing(generation, cx);
     let (names, says): (&[&str], _) = match listing {
         Listing::Tasks => (
-            &["TaskCreate", "TaskGet", "TaskList", "TaskUpdate"],
+            &["TaskCreate", "TaskUpdate"],
             "The task tools haven't been used recently. Where the work at hand is worth following, put it down with TaskCreate and keep its state with TaskUpdate: in_progress when you begin, completed when it is done. Clear up what is out of date. Only where it fits the work; otherwise pay this no heed.",
         ),
         Listing::Todos => (
@@ -65,6 +65,16 @@ pub(super) fn nudge(generation: Generation, cx: &Context) -> Option<String> {
     due.then(|| {
         let list = List::of(cx).reminded(listing);
         format!("{says}\n{}", list.map(|list| format!("\n\n{list}")).unwrap_or_default())
+    })
+}
+
+/// Of the shell's folder, where the step that was just done has moved it.
+pub(super) fn moved(generation: Generation, cx: &Context) -> Option<String> {
+    let step = cx.items.iter().rposition(|item| matches!(&item.body, Body::Reply { .. }))?;
+    let before = Record::of(&Context { items: &cx.items[..step], ..*cx }).cwd;
+    let now = Record::of(cx).cwd;
+    (generation.newest() && before != now).then(|| {
+        format!("# Environment update\n - Primary working directory: {} (was {})", now.display(), before.display())
     })
 }
 

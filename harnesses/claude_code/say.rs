@@ -20,6 +20,7 @@ pub(super) fn say(voice: &dyn Voice, generation: Generation, cx: &Context, new: 
     let after_calls = new.iter().any(|item| matches!(&item.body, Body::Called { .. }));
     let mut late: Vec<String> = remind::changed_on_disk(generation, cx).iter().map(|text| reminder(text)).collect();
     if after_calls {
+        late.extend(remind::moved(generation, cx).map(|text| reminder(&text)));
         late.extend(remind::nudge(generation, cx).map(|text| reminder(&text)));
         late.extend(remind::budget(generation, cx).map(|text| reminder(&text)));
     }
@@ -62,8 +63,13 @@ fn join_reminders(results: &mut [CallResult], after: &mut Vec<Part>) {
     *after = rest;
     for part in reminders {
         match (&mut *content, part) {
-            (Content::Plain(text), Part::Text(more)) => *text = format!("{}\n\n{more}", text.trim_end()),
-            (Content::Parts(parts), part) => parts.push(part),
+            (Content::Plain(text), Part::Text(more)) => *text = format!("{}\n\n{more}", text.trim()),
+            (Content::Parts(parts), part) => {
+                if let Some(Part::Text(text)) = parts.last_mut().filter(|last| last.as_text().is_some_and(|text| !text.ends_with('\n'))) {
+                    text.push('\n');
+                }
+                parts.push(part);
+            }
             (Content::Plain(_), _) => {}
         }
     }
@@ -96,6 +102,7 @@ fn current(cx: &Context, new: &[Item], entries: Vec<Entry>, opens: bool) -> Vec<
         if at == last {
             texts.extend(remind::changed_on_disk(Generation::Current, cx));
             if new.iter().any(|item| matches!(&item.body, Body::Called { .. })) {
+                texts.extend(remind::moved(Generation::Current, cx));
                 texts.extend(remind::nudge(Generation::Current, cx));
             }
         }

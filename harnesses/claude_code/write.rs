@@ -31,6 +31,10 @@ pub(super) fn next(generation: Generation, cx: &Context, input: &Input, did: &[D
     if let Some(change) = did.get(1) {
         return Next::Answer(match &change.outcome {
             Outcome::Changed(_) => Answer::plain(match (&first.outcome, generation.newest()) {
+                // A file without content counts as none.
+                (Outcome::Text { text, .. }, true) if text.is_empty() => {
+                    format!("File created successfully at: {shown}{CURRENT}")
+                }
                 (Outcome::Text { .. }, true) => format!("The file {shown} has been updated successfully.{CURRENT}"),
                 (Outcome::Text { .. }, false) => snippet::whole(shown, &content),
                 (_, true) => format!("File created successfully at: {shown}{CURRENT}"),

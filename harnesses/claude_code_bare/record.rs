@@ -44,7 +44,8 @@ impl Record {
                             record.read(&args::Read::of(&loosely(args)), did, &answer.content.text())
                         }
                         Some(("Read" | "NotebookRead", _)) => {}
-                        Some(("Edit" | "MultiEdit" | "Write" | "NotebookEdit", _)) => record.changed(did),
+                        Some(("Write", _)) => record.changed(did, true),
+                        Some(("Edit" | "MultiEdit" | "NotebookEdit", _)) => record.changed(did, false),
                         _ => record.other(did),
                     }
                 }
@@ -126,7 +127,8 @@ impl Record {
         self.see(path, stamp, whole);
     }
 
-    fn changed(&mut self, did: &[Done]) {
+    /// `anew`: the whole text was written, so all of it is known.
+    fn changed(&mut self, did: &[Done], anew: bool) {
         let before = did.iter().find_map(|done| match &done.outcome {
             Outcome::Text { stamp, .. } => Some(stamp),
             _ => None,
@@ -140,6 +142,7 @@ impl Record {
                 let Some(stamp) = &change.stamp else { continue };
                 let whole = match (before, self.seen.get(&asked.path)) {
                     (None, _) => true,
+                    _ if anew => true,
                     (Some(before), Some(seen)) => seen.whole && same(before, &seen.stamp),
                     (Some(_), None) => false,
                 };
