@@ -157,6 +157,18 @@ pub fn script(harness: &str, dir: &Path) -> Option<Vec<crate::scripted::Turn>> {
                 done,
             ]
         }
+        "kimi-code" => {
+            let bash = |command: &str| Turn::call("Bash", &json!({"command": command}));
+            vec![
+                bash(TEST_COMMAND)
+                    .saying("I look at the project and run its tests.")
+                    .and_call("Read", &json!({"path": "streaks.py"})),
+                Turn::call("Edit", &json!({"path": "streaks.py", "old_string": BROKEN, "new_string": FIXED}))
+                    .saying("The comparison ignores the month. I fix that."),
+                bash(TEST_COMMAND).saying("Now the tests again."),
+                done,
+            ]
+        }
         _ => return None,
     })
 }

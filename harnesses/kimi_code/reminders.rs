@@ -77,7 +77,7 @@ pub(super) fn standing(cx: &Context, said: &[&Entry]) -> Vec<String> {
         });
     }
     // Only where the list has been used at all.
-    let used = || said.iter().any(|entry| matches!(entry, Entry::Assistant(blocks) if blocks.iter().any(is_list)));
+    let used = || said.iter().any(|entry| answers_list(entry));
     if tools::names(cx).contains(&"TodoList") && since_list(said) >= STALE && used() {
         let mut text = format!(
             "{TODO} for a while. If what you are doing gains by keeping track of it, think of updating the list; if the list has gone stale and does not fit the work any more, think of clearing or rewriting it. Only if it helps: this is a gentle hint, to be ignored where it does not apply. NEVER mention it to the user."
@@ -136,8 +136,9 @@ fn since_list(said: &[&Entry]) -> usize {
     replies
 }
 
-fn is_list(block: &Block) -> bool {
-    matches!(&block.kind, BlockKind::Call(call) if call.name == "TodoList")
+fn answers_list(entry: &Entry) -> bool {
+    let Entry::Results { results, .. } = entry else { return false };
+    results.iter().any(|result| result.name == "TodoList" && result.answer.error != Some(true))
 }
 
 fn writes_list(block: &Block) -> bool {
