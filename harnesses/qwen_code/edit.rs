@@ -56,7 +56,6 @@ pub(super) fn next(cx: &Context, args: &Map<String, Value>, did: &[Done]) -> Nex
         )),
         (Outcome::Failed(_), Some(change)) => match &change.outcome {
             Outcome::Changed(_) => {
-                let new = unix(new);
                 let count = new.split('\n').count();
                 say(format!(
                     "Created new file: {given} with provided content. Showing lines 1-{count} of {count} from the edited file:\n\n---\n\n{new}"
@@ -108,7 +107,7 @@ fn plan(
             "{given} is not UTF-8, and this tool would spoil its other characters. Change it with run_shell_command, by a program that keeps its encoding."
         ));
     }
-    let Some(found) = matching::find(&file.lf, old, &unix(new)) else {
+    let Some(found) = matching::find(&file.lf, old, new) else {
         return Err(format!(
             "Failed to edit, 0 occurrences found for old_string in {given}. No edits made. The exact text in old_string was not found. Look at the file with read_file, and mind blanks, indentation and characters that were escaped without need."
         ));
@@ -122,7 +121,7 @@ fn plan(
     if old == unix(new) {
         return Err(format!("No changes to apply. The old_string and new_string are identical in file: {given}"));
     }
-    let written = if form.eol == Eol::Lf { found.new.clone() } else { found.new.replace('\n', "\r\n") };
+    let written = if form.eol == Eol::Lf { found.new.clone() } else { unix(&found.new).replace('\n', "\r\n") };
     let splices = found.places.iter().map(|place| (file.original(place), written.clone())).collect();
     let mut after = file.lf.clone();
     for place in found.places.iter().rev() {

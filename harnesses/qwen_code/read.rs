@@ -163,7 +163,8 @@ fn shown(base: &str, text: &str, offset: Option<i64>, limit: Option<i64>) -> Str
         return binary(base);
     }
     let text = text.replace("\r\n", "\n");
-    let lines: Vec<&str> = text.split('\n').collect();
+    // Blanks at line ends are not shown; matching in edit lets them pass.
+    let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches([' ', '\t'])).collect();
     let total = lines.len();
     let from = offset.map_or(0, |offset| usize::try_from(offset).unwrap_or(usize::MAX)).min(u32::MAX as usize);
     let count = limit.map_or(GENERAL_LINES, |limit| usize::try_from(limit).unwrap_or(usize::MAX));

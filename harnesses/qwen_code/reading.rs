@@ -1,6 +1,6 @@
 //! How a reply is read: calls, calls in the text, replies that were cut off or empty, and the same call over and over. Seen in Qwen
 //! Code 0.24.4; the calls in the text and mended names are ours, since the original has no answer to them.
-use protocol::{BlockKind, Body, Call, CallForm, CallId, Content, Entry, Item, Origin, Part, Reply, Stop};
+use protocol::{BlockKind, Body, Call, CallForm, CallId, Content, Entry, Origin, Part, Reply, Stop};
 
 use super::{args, cut, profile, prompt, tools};
 use crate::in_text::{self, InText};
@@ -32,12 +32,12 @@ pub(super) fn read(cx: &Context, reply: &Reply) -> Reading {
         if !cut && past.dropped.len() < TRIES && calls.iter().any(|call| args::is_cut(&call.args)) {
             return once_more();
         }
-        return these(cx, reply, calls);
+        return these(cx, calls);
     }
     let offered = tools::callable(cx);
     match super::in_text_of(&text, &offered) {
         InText::None => {}
-        InText::Calls(found) => return these(cx, reply, in_text::calls(cx, found)),
+        InText::Calls(found) => return these(cx, in_text::calls(cx, found)),
         InText::Unreadable(why) => return unreadable(cx, &why),
     }
     let joined = || past.pieces.iter().rev().chain([&text]).map(String::as_str).collect::<String>();
@@ -81,22 +81,23 @@ fn unreadable(cx: &Context, why: &str) -> Reading {
 }
 
 /// Names off by case or one edit are mended; the same call for the fifth time is not run.
-fn these(cx: &Context, reply: &Reply, mut calls: Vec<Call>) -> Reading {
+fn these(cx: &Context, mut calls: Vec<Call>) -> Reading {
     let offered = tools::callable(cx);
     let mut repaired = 0;
     for call in &mut calls {
         let known = tools::is_ours(args::canonical(&call.name));
-        if !known && let Some(meant) = names::meant(&call.name, offered.iter().map(String::as_str)) {
-            if meant != call.name {
-                repaired += 1;
-                call.name = meant.to_owned();
-            }
+        if !known
+            && let Some(meant) = names::meant(&call.name, offered.iter().map(String::as_str))
+            && meant != call.name
+        {
+            repaired += 1;
+            call.name = meant.to_owned();
         }
         if call.form == CallForm::InText {
             repaired += 1;
         }
     }
-    let mut same: Vec<(String, String)> = earlier_calls(cx, reply);
+    let mut same = earlier_calls(cx);
     for call in &calls {
         same.push(identity(call));
         let last = same.last();
@@ -108,37 +109,34 @@ fn these(cx: &Context, reply: &Reply, mut calls: Vec<Call>) -> Reading {
     Reading::Calls { calls, order, repaired }
 }
 
-fn identity(call: &Call) -> (String, String) {
+/// Name and arguments, as far as they make two calls the same.
+type Identity = (String, String);
+
+fn identity(call: &Call) -> Identity {
     (args::canonical(&call.name).to_owned(), args::echo(&call.args))
 }
 
-/// Since the user's last words.
-fn earlier_calls(cx: &Context, reply: &Reply) -> Vec<(String, String)> {
-    let (mut all, mut newest): (Vec<(String, String)>, Vec<(String, String)>) = (Vec::new(), Vec::new());
-    for item in cx.items {
+/// Of the replies before the newest one, since the user's last words.
+fn earlier_calls(cx: &Context) -> Vec<Identity> {
+    let newest = cx.items.iter().rposition(|item| matches!(item.body, Body::Reply { .. })).unwrap_or(cx.items.len());
+    let (mut all, mut last) = (Vec::new(), Vec::new());
+    for item in &cx.items[..newest] {
         match &item.body {
             Body::User { origin, .. } if *origin != Origin::Harness => {
                 all.clear();
-                newest.clear();
+                last.clear();
             }
-            Body::Reply { reply: past, .. } => {
-                all.append(&mut newest);
-                if past.id != reply.id || !is_last(cx, item) {
-                    newest = past.calls().map(identity).collect();
-                }
+            Body::Reply { reply, .. } => {
+                all.append(&mut last);
+                last = reply.calls().map(identity).collect();
             }
-            Body::Read { dropped: true, .. } => newest.clear(),
-            Body::Read { calls, .. } => newest = calls.iter().map(identity).collect(),
+            Body::Read { dropped: true, .. } => last.clear(),
+            Body::Read { calls, .. } => last = calls.iter().map(identity).collect(),
             _ => {}
         }
     }
-    all.append(&mut newest);
+    all.append(&mut last);
     all
-}
-
-fn is_last(cx: &Context, item: &Item) -> bool {
-    let last = cx.items.iter().rev().find(|item| matches!(item.body, Body::Reply { .. }));
-    last.is_some_and(|last| last.id == item.id)
 }
 
 /// Calls that only look run together; every other one runs alone, in its place.

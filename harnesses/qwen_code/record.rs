@@ -91,10 +91,11 @@ impl Record {
                 let ranged = ranged("offset") || ranged("limit");
                 self.read(did, ranged, &answer.content.text());
             }
+            "grep_search" => self.searched(did),
             "edit" | "write_file" => self.changed(did, false),
             "notebook_edit" => self.changed(did, true),
             "run_shell_command" => self.started(cx, call, did),
-            "agent" => self.spawned(call, &args::text(&given, "description"), did),
+            "agent" => self.spawned(call, args::text(&given, "description"), did),
             name if tools::is_ours(name) => {}
             _ => self.other(did),
         }
@@ -118,8 +119,22 @@ impl Record {
             if unchanged && self.seen.contains_key(path) {
                 continue;
             }
-            let full = !ranged && (notebook || !answer.starts_with("Showing lines "));
+            // Parts that are read later take nothing away.
+            let known = self.seen.get(path).is_some_and(|seen| seen.full && same(&seen.stamp, stamp));
+            let full = known || !ranged && (notebook || !answer.starts_with("Showing lines "));
             self.seen.insert(path.clone(), Seen { stamp: stamp.clone(), full, payload });
+        }
+    }
+
+    /// What was read before stays as it was read: a search shows lines of a newer version, not all of it.
+    fn searched(&mut self, did: &[Done]) {
+        for done in did {
+            if let (Action::World(World::Read { path, .. }), Outcome::Stat { stamp, .. }) =
+                (&done.action, &done.outcome)
+            {
+                let seen = Seen { stamp: stamp.clone(), full: false, payload: false };
+                self.seen.entry(path.clone()).or_insert(seen);
+            }
         }
     }
 

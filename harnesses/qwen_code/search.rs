@@ -13,6 +13,8 @@ use crate::{Context, Next};
 
 /// Files of one glob that are shown, entries of one folder.
 const FILES: usize = 100;
+/// Files of one search whose version is noted.
+const NOTED: usize = 50;
 /// Files that changed within this many milliseconds come first, the newest of them at the top.
 const RECENT: u64 = 24 * 60 * 60 * 1_000;
 
@@ -121,6 +123,12 @@ pub(super) fn grep(cx: &Context, args: &Map<String, Value>, did: &[Done]) -> Nex
                 found.hits.iter().flat_map(|hit| hit.lines.iter().filter_map(|found| line(hit, found))).collect();
             if lines.is_empty() {
                 return say(format!("No matches found for pattern \"{pattern}\" {place}{filter}."));
+            }
+            // Whoever saw a matching line has read the file, as far as edit is concerned: its version is noted.
+            if did.len() == 1 {
+                let look =
+                    |hit: &Hit| Action::World(World::Read { path: hit.path.clone(), what: protocol::ReadAs::Stat });
+                return Next::Do(found.hits.iter().take(NOTED).map(look).collect());
             }
             let matches = if lines.len() == 1 { "match" } else { "matches" };
             let most = args::whole(args, "limit").and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
