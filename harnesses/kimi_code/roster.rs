@@ -103,6 +103,9 @@ pub(super) struct Roster {
     counted: usize,
 }
 
+/// Tools whose calls start work, or tell of it.
+const WORKERS: [&str; 7] = ["Agent", "AgentSwarm", "Bash", "TaskList", "TaskOutput", "TaskStop", "WaitFor"];
+
 impl Roster {
     /// With what the present call has done so far.
     pub(super) fn of(cx: &Context, call: &Call, did: &[Done]) -> Roster {
@@ -157,6 +160,9 @@ impl Roster {
 
     /// Sub-agents are numbered as they are called for, whether they come to be or not: calls of one reply run side by side.
     fn number(&mut self, call: &Call) {
+        if !matches!(call.name.as_str(), "Agent" | "AgentSwarm") {
+            return;
+        }
         let Ok(args) = args::parse(&call.name, &call.args) else { return };
         let new = match call.name.as_str() {
             "Agent" if args.text("resume").is_none() => 1,
@@ -183,6 +189,9 @@ impl Roster {
     }
 
     fn called(&mut self, call: &Call, did: &[Done]) {
+        if !WORKERS.contains(&call.name.as_str()) {
+            return;
+        }
         let args = args::parse(&call.name, &call.args).unwrap_or_default();
         let mut new_agents = 0;
         for done in did {
@@ -243,6 +252,27 @@ impl Roster {
                             known.stop_reason = Some(args.text("reason").unwrap_or(super::tasks::STOPPED).to_owned());
                             known.silent = true;
                         }
+                    }
+                }
+                (Action::Session(Session::Agent { id, op, .. }), outcome) => {
+                    let own = |task: &&mut Task| matches!(&task.work, Work::Agent { id: known, .. } if known == id);
+                    let Some(known) = self.tasks.iter_mut().rev().find(own) else { continue };
+                    match (op.as_str(), outcome) {
+                        ("stop", Outcome::Ok) => {
+                            known.end(&Exit::Stopped, at);
+                            known.stop_reason = Some(args.text("reason").unwrap_or(super::tasks::STOPPED).to_owned());
+                            known.silent = true;
+                        }
+                        // Nothing is said of one that still works.
+                        (_, Outcome::Agent { text, .. }) if !text.is_empty() => {
+                            known.output.clone_from(text);
+                            known.end(&Exit::Code(0), at);
+                        }
+                        (_, Outcome::Failed(failure)) => {
+                            known.output = super::refusal::failure(failure);
+                            known.end(&Exit::Code(1), at);
+                        }
+                        _ => {}
                     }
                 }
                 (_, Outcome::Tasks(listed)) => self.listed(listed, at),

@@ -1,5 +1,5 @@
 //! TaskList, TaskOutput, TaskStop and WaitFor. Texts as measured by `tests/wire/kimi-code/background.json`.
-use protocol::{Action, Call, Done, Exit, Millis, Mode, Outcome, TaskOp, World, ceil_char};
+use protocol::{Action, Call, Done, Exit, Millis, Mode, Outcome, Session, TaskOp, World, ceil_char};
 
 use super::args::Args;
 use super::envelope::{self, Said};
@@ -75,8 +75,12 @@ fn record(task: &Task, now: Millis) -> String {
 pub(super) fn output(cx: &Context, call: &Call, args: &Args, did: &[Done]) -> Next {
     let roster = Roster::of(cx, call, did);
     let Some(task) = roster.find(args.str("task_id")) else { return unknown(call, args, did) };
-    if let (State::Running, Some(id), true) = (task.state, task.shell(), did.is_empty()) {
-        return Next::Do(vec![Action::World(World::Task(TaskOp::Output { task: id, wait: 0 }))]);
+    if task.state == State::Running && did.is_empty() {
+        return Next::Do(vec![match &task.work {
+            Work::Shell { task: Some(id), .. } => Action::World(World::Task(TaskOp::Output { task: *id, wait: 0 })),
+            Work::Shell { task: None, .. } => return unknown(call, args, did),
+            Work::Agent { id, .. } => of_agent(id, "output", None),
+        }]);
     }
     let status = if task.state == State::Running { "not_ready" } else { "success" };
     match details(task, &roster, did, Some(status)) {
@@ -130,35 +134,23 @@ pub(super) fn stop(cx: &Context, call: &Call, args: &Args, did: &[Done]) -> Next
     }
     let roster = Roster::of(cx, call, did);
     let Some(task) = roster.find(args.str("task_id")) else { return unknown(call, args, did) };
-    if let (State::Running, true) = (task.state, did.is_empty()) {
-        match (&task.work, task.shell()) {
-            (_, Some(id)) => return Next::Do(vec![Action::World(World::Task(TaskOp::Stop { task: id }))]),
-            (Work::Agent { id, .. }, None) => {
-                return Next::Do(vec![Action::Session(protocol::Session::Agent {
-                    id: id.clone(),
-                    op: "stop".to_owned(),
-                    message: None,
-                })]);
-            }
-            _ => {}
-        }
+    if task.state == State::Running && did.is_empty() {
+        return Next::Do(vec![match &task.work {
+            Work::Shell { task: Some(id), .. } => Action::World(World::Task(TaskOp::Stop { task: *id })),
+            Work::Shell { task: None, .. } => return unknown(call, args, did),
+            Work::Agent { id, .. } => of_agent(id, "stop", None),
+        }]);
     }
     if let Some(Done { outcome: outcome @ (Outcome::Refused(_) | Outcome::Failed(_)), .. }) = did.first() {
         return said(super::refusal::said(&call.name, outcome));
     }
-    let state = match (&task.work, did.is_empty()) {
-        (Work::Agent { .. }, false) => State::Killed,
-        _ => task.state,
-    };
     let mut text = format!(
         "Wall time: {} seconds\ntask_id: {}\nstatus: {}",
         envelope::seconds(task.ran.unwrap_or_else(|| roster.now.saturating_sub(task.started))),
         task.id,
-        state.as_str()
+        task.state.as_str()
     );
-    let reason =
-        task.stop_reason.as_deref().or((state == State::Killed).then(|| args.text("reason").unwrap_or(STOPPED)));
-    if let Some(reason) = reason {
+    if let Some(reason) = &task.stop_reason {
         text.push_str(&format!("\nreason: {reason}"));
     }
     said(Said::ok(text))
@@ -174,8 +166,12 @@ pub(super) fn wait(cx: &Context, call: &Call, args: &Args, did: &[Done]) -> Next
     {
         return unknown(call, args, did);
     }
-    let waited: Millis =
-        did.iter().filter(|done| matches!(done.action, Action::World(World::Stdin { .. }))).map(|done| done.took).sum();
+    let waits = |done: &&Done| match &done.action {
+        Action::World(World::Stdin { .. }) => true,
+        Action::Session(Session::Agent { op, .. }) => op == "wait",
+        _ => false,
+    };
+    let waited: Millis = did.iter().filter(waits).map(|done| done.took).sum();
     let head =
         |status: &str, task: &str| format!("wait_status: {status}\n{task}waited_ms: {waited}\ntimeout_ms: {timeout}\n");
     let say = |text: String| Next::Answer(Said::ok(text).answer(&call.name, did));
@@ -208,19 +204,26 @@ pub(super) fn wait(cx: &Context, call: &Call, args: &Args, did: &[Done]) -> Next
     if did.iter().any(|done| matches!(done.outcome, Outcome::Interrupted { .. })) {
         return say(head("interrupted", ""));
     }
-    let shells: Vec<_> = ran_before.iter().filter_map(|task| task.shell()).collect();
-    if waited >= timeout || shells.is_empty() || did.len() as u64 >= ROUNDS {
+    if waited >= timeout || ran_before.is_empty() || did.len() as u64 >= ROUNDS {
         let still: Vec<&Task> = roster.running().collect();
         return say(head("timed_out", "") + STILL_RUNNING + "\n\n[still_running]\n" + &listing(&roster, &still, true));
     }
     // One task is waited for in one go; of several, each gets its share of the looks.
-    let share = match shells.len() as u64 {
+    let share = match ran_before.len() as u64 {
         1 => timeout - waited,
         n => (timeout * n / ROUNDS).max(SHORTEST).min(timeout - waited) / n,
     };
-    Next::Do(
-        shells.into_iter().map(|task| Action::World(World::Stdin { task, bytes: Vec::new(), wait: share })).collect(),
-    )
+    let wait = |task: &&Task| match &task.work {
+        Work::Shell { task, .. } => {
+            task.map(|task| Action::World(World::Stdin { task, bytes: Vec::new(), wait: share }))
+        }
+        Work::Agent { id, .. } => Some(of_agent(id, "wait", Some(share.to_string()))),
+    };
+    Next::Do(ran_before.iter().filter_map(wait).collect())
+}
+
+fn of_agent(id: &str, op: &str, message: Option<String>) -> Action {
+    Action::Session(Session::Agent { id: id.to_owned(), op: op.to_owned(), message })
 }
 
 fn unknown(call: &Call, args: &Args, did: &[Done]) -> Next {

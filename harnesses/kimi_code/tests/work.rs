@@ -177,6 +177,25 @@ fn sub_agents() {
 }
 
 #[test]
+fn a_sub_agent_in_the_background_is_waited_for() {
+    let mut s = Stage::new(&[]);
+    s.outcomes = vec![agent("")];
+    let started = s.call("Agent", r#"{"prompt":"p","description":"dig","run_in_background":true}"#).content.text();
+    let id = roster::agent_task_id(7);
+    assert!(started.contains(&format!("task_id: {id}\nstatus: running\nagent_id: agent-0\n")), "{started}");
+    s.outcomes = vec![agent("")];
+    let waited = s.call("WaitFor", r#"{"timeout":1}"#).content.text();
+    assert!(waited.starts_with("wait_status: timed_out\nwaited_ms: 1000\n"), "{waited}");
+    s.outcomes = vec![agent("dug")];
+    let waited = s.call("WaitFor", r#"{"timeout":9}"#).content.text();
+    assert!(
+        waited.starts_with(&format!("wait_status: completed\ntask_id: {id}\n"))
+            && waited.ends_with("\n\n[output]\ndug"),
+        "{waited}"
+    );
+}
+
+#[test]
 fn agents_of_one_reply_have_numbers_of_their_own() {
     let mut s = Stage::new(&[]);
     let args = r#"{"prompt":"p","description":"d"}"#;
