@@ -65,7 +65,9 @@ fn join_reminders(results: &mut [CallResult], after: &mut Vec<Part>) {
         match (&mut *content, part) {
             (Content::Plain(text), Part::Text(more)) => *text = format!("{}\n\n{more}", text.trim()),
             (Content::Parts(parts), part) => {
-                if let Some(Part::Text(text)) = parts.last_mut().filter(|last| last.as_text().is_some_and(|text| !text.ends_with('\n'))) {
+                if let Some(Part::Text(text)) =
+                    parts.last_mut().filter(|last| last.as_text().is_some_and(|text| !text.ends_with('\n')))
+                {
                     text.push('\n');
                 }
                 parts.push(part);

@@ -22,7 +22,7 @@ pub(crate) mod shell;
 mod tools;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use protocol::{Answer, Call, Done, Entry, Item, Millis, Notice, Opening, Part, Reply, Tune, Want};
 

@@ -22,33 +22,36 @@ mod edits;
 mod reads;
 
 /// Everything that a context borrows, and the files of the world.
-struct Stage {
-    thread: ThreadId,
-    turn: TurnId,
-    model: ModelInfo,
-    caps: Caps,
-    source: Source,
-    settings: Settings,
-    items: Vec<Item>,
-    said: Vec<Entry>,
-    persona: Persona,
-    docs: Vec<Doc>,
-    skills: Vec<SkillInfo>,
-    extra: Vec<Tool>,
-    words: Words,
-    files: BTreeMap<PathBuf, Vec<u8>>,
+pub(crate) struct Stage {
+    pub(crate) harness: &'static dyn Harness,
+    pub(crate) thread: ThreadId,
+    pub(crate) turn: TurnId,
+    pub(crate) model: ModelInfo,
+    pub(crate) caps: Caps,
+    pub(crate) source: Source,
+    pub(crate) settings: Settings,
+    pub(crate) items: Vec<Item>,
+    pub(crate) said: Vec<Entry>,
+    pub(crate) persona: Persona,
+    pub(crate) docs: Vec<Doc>,
+    pub(crate) skills: Vec<SkillInfo>,
+    pub(crate) extra: Vec<Tool>,
+    pub(crate) words: Words,
+    pub(crate) files: BTreeMap<PathBuf, Vec<u8>>,
     /// What the next command comes to.
-    run: Option<Outcome>,
+    pub(crate) run: Option<Outcome>,
     /// Tokens that the provider counts.
-    tokens: u64,
+    pub(crate) tokens: u64,
+    /// What other Actions come to, one after another.
+    pub(crate) others: Vec<Outcome>,
     /// What every change comes to, where it is not done.
-    refuse: Option<Refusal>,
-    calls: usize,
+    pub(crate) refuse: Option<Refusal>,
+    pub(crate) calls: usize,
     /// Actions of the last call.
-    did: Vec<Action>,
+    pub(crate) did: Vec<Action>,
 }
 
-fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     Settings {
         provider: "stub".into(),
         model: "stub-model".into(),
@@ -72,8 +75,10 @@ fn settings() -> Settings {
 }
 
 impl Stage {
-    fn new(files: &[(&str, &str)]) -> Stage {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Stage {
         let mut stage = Stage {
+            harness: &ClaudeCodeBare,
+            others: Vec::new(),
             thread: "thread-1".into(),
             turn: "turn-1".into(),
             model: ModelInfo::fallback("stub-model"),
@@ -102,20 +107,20 @@ impl Stage {
         stage
     }
 
-    fn write(&mut self, path: &str, text: &str) {
+    pub(crate) fn write(&mut self, path: &str, text: &str) {
         self.files.insert(PathBuf::from("/w").join(path), text.as_bytes().to_vec());
     }
 
-    fn text(&self, path: &str) -> String {
+    pub(crate) fn text(&self, path: &str) -> String {
         String::from_utf8_lossy(&self.files[&PathBuf::from("/w").join(path)]).into_owned()
     }
 
-    fn push(&mut self, body: Body) {
+    pub(crate) fn push(&mut self, body: Body) {
         let id = ItemId(self.items.len() as u64);
         self.items.push(Item { id, turn: "turn-1".into(), at: 0, body });
     }
 
-    fn cx(&self) -> Context<'_> {
+    pub(crate) fn cx(&self) -> Context<'_> {
         Context {
             thread: &self.thread,
             turn: &self.turn,
@@ -134,13 +139,13 @@ impl Stage {
     }
 
     /// A reply with this one call, carried out and stored.
-    fn call(&mut self, name: &str, args: &str) -> Answer {
+    pub(crate) fn call(&mut self, name: &str, args: &str) -> Answer {
         self.calls += 1;
         let call = call(&format!("c{}", self.calls), name, args);
         self.push(Body::Reply { reply: reply(vec![Block::call(call.clone())], Stop::Calls), total: Usage::default() });
         let mut did = Vec::new();
         let answer = loop {
-            match ClaudeCodeBare.next(&self.cx(), &call, &did) {
+            match self.harness.next(&self.cx(), &call, &did) {
                 Next::Do(actions) => {
                     assert!(did.len() < 12, "the call's program does not end");
                     for action in actions {
@@ -162,7 +167,7 @@ impl Stage {
         answer
     }
 
-    fn perform(&mut self, action: &Action) -> Outcome {
+    pub(crate) fn perform(&mut self, action: &Action) -> Outcome {
         match action {
             Action::World(World::Run(_)) => self.run.take().unwrap_or_else(|| ran("", Exit::Code(0))),
             Action::World(World::Read { path, what }) => self.look(path, what),
@@ -182,14 +187,18 @@ impl Stage {
                 bytes: text.len() as u64,
             },
             Action::Session(Session::CountTokens(_)) => Outcome::Counted { tokens: self.tokens, exact: true },
-            other => panic!("not of this world: {other:?}"),
+            other if self.others.is_empty() => panic!("not of this world: {other:?}"),
+            _ => self.others.remove(0),
         }
     }
 
-    fn look(&self, path: &PathBuf, what: &ReadAs) -> Outcome {
+    pub(crate) fn look(&self, path: &PathBuf, what: &ReadAs) -> Outcome {
         let missing = Failure::Io { path: path.clone(), errno: 2, message: "No such file or directory".into() };
         let Some(bytes) = self.files.get(path) else {
             if self.files.keys().any(|file| file.starts_with(path)) {
+                if *what == ReadAs::Stat {
+                    return Outcome::Stat { kind: FileKind::Folder, stamp: stamp(b"") };
+                }
                 return Outcome::Failed(Failure::NotAFile { path: path.clone(), kind: FileKind::Folder });
             }
             return match path.to_str() {
@@ -223,7 +232,7 @@ impl Stage {
         }
     }
 
-    fn change(&mut self, change: &protocol::Change) -> ChangeDone {
+    pub(crate) fn change(&mut self, change: &protocol::Change) -> ChangeDone {
         let old = self.files.get(&change.path).cloned();
         match &change.expect {
             Expect::Absent => assert_eq!(old, None),
@@ -259,39 +268,39 @@ impl Stage {
     }
 
     /// One call whose answer is plain text: `error` as in the request.
-    fn check(&mut self, name: &str, args: Value, error: Option<bool>, expected: &str) {
+    pub(crate) fn check(&mut self, name: &str, args: Value, error: Option<bool>, expected: &str) {
         let answer = self.call(name, &args.to_string());
         assert_eq!(answer, Answer { error, ..Answer::plain(expected) }, "{name} {args}");
     }
 
-    fn read(&mut self, path: &str, expected: &str) {
+    pub(crate) fn read(&mut self, path: &str, expected: &str) {
         self.check("Read", json!({"file_path": path}), None, expected);
     }
 
-    fn edit(&mut self, path: &str, old: &str, new: &str, error: Option<bool>, expected: &str) {
+    pub(crate) fn edit(&mut self, path: &str, old: &str, new: &str, error: Option<bool>, expected: &str) {
         self.check("Edit", json!({"file_path": path, "old_string": old, "new_string": new}), error, expected);
     }
 
-    fn bash(&mut self, command: &str, outcome: Outcome, error: Option<bool>, expected: &str) {
+    pub(crate) fn bash(&mut self, command: &str, outcome: Outcome, error: Option<bool>, expected: &str) {
         self.run = Some(outcome);
         self.check("Bash", json!({"command": command}), error, expected);
     }
 }
 
-fn call(id: &str, name: &str, args: &str) -> Call {
+pub(crate) fn call(id: &str, name: &str, args: &str) -> Call {
     Call { id: id.into(), namespace: None, name: name.into(), args: args.into(), form: CallForm::Function }
 }
 
-fn reply(blocks: Vec<Block>, stop: Stop) -> Reply {
+pub(crate) fn reply(blocks: Vec<Block>, stop: Stop) -> Reply {
     let from = Source { provider: "stub".into(), wire: WireId::Messages, model: "stub-model".into() };
     Reply { id: "r".into(), from, blocks, stop, usage: Usage::default() }
 }
 
-fn ran(output: &str, exit: Exit) -> Outcome {
+pub(crate) fn ran(output: &str, exit: Exit) -> Outcome {
     Outcome::Ran { output: Captured::whole(output), exit, cwd_after: Some("/w".into()), task: None, left: false }
 }
 
-fn ran_to(output: &str, cwd: &str) -> Outcome {
+pub(crate) fn ran_to(output: &str, cwd: &str) -> Outcome {
     Outcome::Ran {
         output: Captured::whole(output),
         exit: Exit::Code(0),
@@ -301,11 +310,11 @@ fn ran_to(output: &str, cwd: &str) -> Outcome {
     }
 }
 
-fn stamp(bytes: &[u8]) -> Stamp {
+pub(crate) fn stamp(bytes: &[u8]) -> Stamp {
     Stamp { len: bytes.len() as u64, mtime_ns: 0, hash: format!("{bytes:?}") }
 }
 
-fn user(text: &str) -> Body {
+pub(crate) fn user(text: &str) -> Body {
     Body::User { origin: Origin::User, parts: vec![Part::text(text)] }
 }
 
@@ -313,5 +322,5 @@ const CURRENT: &str = "The file /w/a.txt has been updated successfully. (file st
 const UNREAD: &str = "<tool_use_error>File has not been read yet. Read it first before writing to it.</tool_use_error>";
 const MODIFIED: &str = "<tool_use_error>File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.</tool_use_error>";
 const MEANWHILE: &str = "The file /w/a.txt has been updated successfully. (note: the file had been modified on disk since you last read it — the edit applied cleanly, but the file contains other changes not in your context. Read it before edits that depend on surrounding content.)";
-const A: &str = "alpha\nbeta\ngamma\nbeta\n";
+pub(crate) const A: &str = "alpha\nbeta\ngamma\nbeta\n";
 const A_READ: &str = "1\talpha\n2\tbeta\n3\tgamma\n4\tbeta\n5\t";
