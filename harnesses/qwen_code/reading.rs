@@ -17,6 +17,7 @@ const SUFFIX: usize = 2_000;
 
 const LOOP: &str = "Loop detection halted the run (consecutive_identical_tool_calls: the model repeated the same tool call with identical arguments).";
 const EMPTY: &str = "Model stream ended with empty response text.";
+const ALL_CUT: &str = "Every reply hit the output token limit before anything in it was complete; raise model_max_output_tokens, or ask for less at once.";
 const UNREADABLE: &str = "A tool call stood in the text of your message and could not be read";
 
 pub(super) fn read(cx: &Context, reply: &Reply) -> Reading {
@@ -41,6 +42,16 @@ pub(super) fn read(cx: &Context, reply: &Reply) -> Reading {
         InText::Unreadable(why) => return unreadable(cx, &why),
     }
     let joined = || past.pieces.iter().rev().chain([&text]).map(String::as_str).collect::<String>();
+    if cut && text.trim().is_empty() && past.pieces.is_empty() {
+        // A call that the server cut off is no block of the reply on every wire.
+        return match past.dropped.len() <= RESUMPTIONS {
+            true => {
+                let say = vec![Entry::User(Content::Parts(vec![Part::Text(prompt::reminder(super::CUT_CALL))]))];
+                Reading::Again { drop_reply: true, say, keep: true, tune: None }
+            }
+            false => Reading::Stop(End::GaveUp(ALL_CUT.to_owned())),
+        };
+    }
     if cut && past.pieces.len() < RESUMPTIONS {
         let say = vec![Entry::User(Content::Parts(vec![Part::Text(resume(&text))]))];
         return Reading::Again { drop_reply: false, say, keep: true, tune: None };

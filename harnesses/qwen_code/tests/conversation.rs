@@ -194,6 +194,15 @@ fn replies_that_were_cut_off() {
         kept(&mut s);
     }
     assert_eq!(read(&mut s, text(" four", Stop::Length)), Reading::Stop(End::Submitted("one two three four".into())));
+    s.user("Nothing but a call that the wire dropped.");
+    for n in 0..5 {
+        match read(&mut s, reply(Vec::new(), Stop::Length)) {
+            Reading::Again { drop_reply: true, keep, .. } => assert!(keep == (n > 0) && n < 4),
+            Reading::Stop(End::GaveUp(why)) => assert!(n == 4 && why.starts_with("Every reply hit")),
+            other => panic!("{n}: {other:?}"),
+        }
+        dropped(&mut s);
+    }
     s.user("Write.");
     let write =
         || reply(vec![Block::call(call("w", "write_file", r#"{"file_path":"/w/n","content":"abc"#))], Stop::Length);
