@@ -12,9 +12,7 @@ mod deepseek_tui;
 #[cfg(feature = "wip_opencode")]
 mod history;
 mod in_text;
-#[cfg(feature = "wip_swe_agent")]
 mod kimi_cli;
-#[cfg(feature = "wip_kimi_code")]
 mod kimi_code;
 mod mini_swe_agent;
 #[cfg(feature = "wip_zcode")]
@@ -31,7 +29,6 @@ mod python_json;
 #[cfg(feature = "wip_qwen_code")]
 mod qwen_code;
 mod registry;
-#[cfg(feature = "wip_swe_agent")]
 mod swe_agent;
 #[cfg(feature = "wip_zcode")]
 mod zcode;

@@ -16,15 +16,12 @@ static ALL: &[&dyn Harness] = &[
     #[cfg(feature = "wip_claude_code")]
     &crate::claude_code::CURRENT,
     &ClaudeCodeBare,
-    #[cfg(feature = "wip_kimi_code")]
     &crate::kimi_code::KimiCode,
-    #[cfg(feature = "wip_swe_agent")]
     &crate::kimi_cli::KimiCli,
     #[cfg(feature = "wip_qwen_code")]
     &crate::qwen_code::QwenCode,
     #[cfg(feature = "wip_zcode")]
     &crate::deepseek_tui::DeepseekTui,
-    #[cfg(feature = "wip_swe_agent")]
     &crate::swe_agent::SweAgent,
     &MiniSweAgent,
     #[cfg(feature = "wip_zcode")]
@@ -49,11 +46,13 @@ pub fn find(id: &str) -> Option<&'static dyn Harness> {
 }
 
 /// Words in provider or model id, and the harness of that family.
-const FAMILIES: [(&[&str], &str); 2] = [
+const FAMILIES: &[(&[&str], &str)] = &[
     // Anthropic's models are tuned on Claude Code's tools.
     (&["claude", "anthropic"], "claude-code-bare"),
     // DeepSeek documents its Anthropic-compatible endpoint for Claude Code, and its models follow that dialect.
     (&["deepseek"], "claude-code-bare"),
+    // Moonshot tunes Kimi on its own agent, which its coding plan is sold with.
+    (&["kimi", "moonshot"], "kimi-code"),
 ];
 
 /// The harness of a model whose user named none. The Messages wire means a server that was built for Claude Code.

@@ -111,7 +111,8 @@ pub fn script(harness: &str, dir: &Path) -> Option<Vec<crate::scripted::Turn>> {
             ]
         }
         "qwen-code" => {
-            let run = |command: &str| Turn::call("run_shell_command", &json!({"command": command, "is_background": false}));
+            let run =
+                |command: &str| Turn::call("run_shell_command", &json!({"command": command, "is_background": false}));
             vec![
                 Turn::call("glob", &json!({"pattern": "**/*.py"}))
                     .saying("I look at the project and run its tests.")
@@ -164,6 +165,30 @@ pub fn script(harness: &str, dir: &Path) -> Option<Vec<crate::scripted::Turn>> {
                     .saying("I look at the project and run its tests.")
                     .and_call("Read", &json!({"path": "streaks.py"})),
                 Turn::call("Edit", &json!({"path": "streaks.py", "old_string": BROKEN, "new_string": FIXED}))
+                    .saying("The comparison ignores the month. I fix that."),
+                bash(TEST_COMMAND).saying("Now the tests again."),
+                done,
+            ]
+        }
+        "opencode" => {
+            let bash = |command: &str| Turn::call("bash", &json!({"command": command}));
+            vec![
+                Turn::call("read", &json!({"filePath": file}))
+                    .saying("I look at the project and run its tests.")
+                    .and_call("bash", &json!({"command": TEST_COMMAND})),
+                Turn::call("edit", &json!({"filePath": file, "oldString": BROKEN, "newString": FIXED}))
+                    .saying("The comparison ignores the month. I fix that."),
+                bash(TEST_COMMAND).saying("Now the tests again."),
+                done,
+            ]
+        }
+        "pi" => {
+            let bash = |command: &str| Turn::call("bash", &json!({"command": command}));
+            vec![
+                Turn::call("read", &json!({"path": "streaks.py"}))
+                    .saying("I look at the project and run its tests.")
+                    .and_call("bash", &json!({"command": TEST_COMMAND})),
+                Turn::call("edit", &json!({"path": "streaks.py", "edits": [{"oldText": BROKEN, "newText": FIXED}]}))
                     .saying("The comparison ignores the month. I fix that."),
                 bash(TEST_COMMAND).saying("Now the tests again."),
                 done,

@@ -73,7 +73,7 @@ fn surroundings(cx: &Context) -> String {
         slug = cx.model.slug,
         provider = settings.provider,
     )];
-    sections.extend(cx.docs.iter().map(|doc| format!("Instructions from: {}\n{}\n", doc.path, doc.text)));
+    sections.extend(cx.docs.iter().map(|doc| format!("Instructions from: {}\n{}", doc.path, doc.text)));
     let more = [settings.developer_instructions.clone(), permissions(settings)].into_iter().flatten();
     sections.extend(more.filter(|text| !text.trim().is_empty()).map(|text| format!("{text}\n")));
     sections.extend(skills(cx));

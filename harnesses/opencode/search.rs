@@ -1,5 +1,7 @@
 //! The glob and grep tools, which are ripgrep underneath: hidden files are searched, ignored ones are not. The original lists files in
 //! the order of ripgrep's walk, which is none; here they are ordered by path.
+use std::path::{Path, PathBuf};
+
 use protocol::{Action, Answer, Done, Failure, Found, Outcome, Search, World};
 
 use super::{absolute, refusal, shown};
@@ -9,6 +11,8 @@ use crate::{Context, Next};
 const LIMIT: usize = 100;
 /// Characters of a line.
 const LINE: usize = 2_000;
+/// Files that a glob looks at before hidden folders are left out.
+const LOOKED_AT: usize = 20_000;
 const NOTHING: &str = "No files found";
 const FAILED: &str = "ripgrep execution failed";
 
@@ -16,18 +20,24 @@ pub(super) fn glob(cx: &Context, pattern: &str, path: Option<&str>, did: &[Done]
     let root = path.map_or(cx.settings.cwd.clone(), |path| absolute(cx, path));
     let Some(done) = did.first() else {
         let pattern = if pattern.is_empty() { "**" } else { pattern };
-        return Next::Do(vec![Action::World(World::Glob(Search { pattern: pattern.to_owned(), ..search(root) }))]);
+        let search = Search { pattern: pattern.to_owned(), limit: LOOKED_AT, ..search(root) };
+        return Next::Do(vec![Action::World(World::Glob(search))]);
     };
     Next::Answer(match &done.outcome {
-        Outcome::Paths(found) if found.hits.is_empty() => Answer::plain(NOTHING),
         Outcome::Paths(found) => {
-            let paths: Vec<String> = found.hits.iter().map(|hit| shown(&hit.path)).collect();
-            let more = match found.more {
+            // A hidden file may be meant; hidden folders are not looked into.
+            let open = found.hits.iter().filter(|hit| !in_hidden_folder(&root, &hit.path));
+            let mut paths: Vec<String> = open.map(|hit| shown(&hit.path)).collect();
+            if paths.is_empty() {
+                return Next::Answer(Answer::plain(NOTHING));
+            }
+            let more = match found.more || paths.len() > LIMIT {
                 true => {
                     "\n\n(Results are truncated: showing first 100 results. Consider using a more specific path or pattern.)"
                 }
                 false => "",
             };
+            paths.truncate(LIMIT);
             Answer::plain(paths.join("\n") + more)
         }
         Outcome::Failed(Failure::NotAFile { .. }) => {
@@ -38,6 +48,11 @@ pub(super) fn glob(cx: &Context, pattern: &str, path: Option<&str>, did: &[Done]
         Outcome::Failed(Failure::Other(_)) => Answer::plain(NOTHING),
         other => refusal::told(other),
     })
+}
+
+fn in_hidden_folder(root: &Path, path: &Path) -> bool {
+    let folders = path.strip_prefix(root).ok().and_then(Path::parent).map(Path::components);
+    folders.into_iter().flatten().any(|part| part.as_os_str().to_string_lossy().starts_with('.'))
 }
 
 pub(super) fn grep(cx: &Context, pattern: &str, path: Option<&str>, include: Option<String>, did: &[Done]) -> Next {
@@ -54,22 +69,20 @@ pub(super) fn grep(cx: &Context, pattern: &str, path: Option<&str>, include: Opt
         Outcome::Matches(found) if found.hits.is_empty() => Answer::plain(NOTHING),
         Outcome::Matches(found) => Answer::plain(matches(found)),
         Outcome::Failed(Failure::Io { .. } | Failure::NotAFile { .. }) => Answer::failed(FAILED),
-        Outcome::Failed(Failure::Other(message)) => bad_pattern(pattern, message),
+        Outcome::Failed(Failure::Other(message)) => bad_pattern(message),
         other => refusal::told(other),
     })
 }
 
-fn search(root: std::path::PathBuf) -> Search {
+fn search(root: PathBuf) -> Search {
     Search { root, hidden: true, respect_ignore: true, limit: LIMIT, ..Search::default() }
 }
 
-/// ripgrep's message, in which the pattern stands in a group. A line feed in a pattern matches nothing there, silently.
-fn bad_pattern(pattern: &str, message: &str) -> Answer {
-    match message.split_once("error: ") {
-        Some((_, why)) if message.contains("parse error") => {
-            Answer::failed(format!("rg: regex parse error:\n    (?:{pattern})\n    ^\nerror: {}", why.trim_end()))
-        }
-        _ => Answer::plain(NOTHING),
+/// ripgrep's message. A line feed in a pattern matches nothing there, silently.
+fn bad_pattern(message: &str) -> Answer {
+    match message.contains("parse error") {
+        true => Answer::failed(format!("rg: {}", message.trim_end())),
+        false => Answer::plain(NOTHING),
     }
 }
 

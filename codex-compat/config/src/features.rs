@@ -225,6 +225,9 @@ pub const FEATURES: &[(&str, Stage, bool)] = &[
     ("subagent_default_context_limits", Developing, false),
     ("subagent_thread_environments", Developing, false),
     ("suppress_model_change_announcements", Stable, false),
+    // Ours: the older forms of that harness.
+    ("swe_agent_classic", Stable, false),
+    ("swe_agent_text", Stable, false),
     ("system_proxy_fallback", Stable, true),
     ("terminal_resize_reflow", Removed, true),
     ("terminal_visualization_instructions", Developing, false),
