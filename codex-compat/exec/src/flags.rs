@@ -24,7 +24,7 @@ pub struct Flags {
     /// The model to use
     #[arg(short = 'm', long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// The harness to speak in: native, claude-code-bare, mini-swe-agent (default: by model family)
+    /// The harness to speak in, one of `interpreter harness list` (default: by model family)
     #[arg(long, value_name = "ID")]
     pub harness: Option<String>,
     /// Use a local server (Ollama or LM Studio)
