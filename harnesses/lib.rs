@@ -26,9 +26,10 @@ mod outside;
 #[cfg(feature = "wip_opencode")]
 mod pi;
 mod python_json;
-#[cfg(feature = "wip_qwen_code")]
 mod qwen_code;
 mod registry;
+#[cfg(all(test, feature = "wip_opencode"))]
+mod stage;
 mod swe_agent;
 #[cfg(feature = "wip_zcode")]
 mod zcode;

@@ -18,7 +18,6 @@ static ALL: &[&dyn Harness] = &[
     &ClaudeCodeBare,
     &crate::kimi_code::KimiCode,
     &crate::kimi_cli::KimiCli,
-    #[cfg(feature = "wip_qwen_code")]
     &crate::qwen_code::QwenCode,
     #[cfg(feature = "wip_zcode")]
     &crate::deepseek_tui::DeepseekTui,
@@ -53,6 +52,8 @@ const FAMILIES: &[(&[&str], &str)] = &[
     (&["deepseek"], "claude-code-bare"),
     // Moonshot tunes Kimi on its own agent, which its coding plan is sold with.
     (&["kimi", "moonshot"], "kimi-code"),
+    // Alibaba tunes Qwen's coders on its own agent.
+    (&["qwen", "qwq", "dashscope"], "qwen-code"),
 ];
 
 /// The harness of a model whose user named none. The Messages wire means a server that was built for Claude Code.

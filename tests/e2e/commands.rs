@@ -39,7 +39,7 @@ fn debug_config_tells_where_values_come_from() {
 fn harnesses_are_listed_and_shown() {
     let place = place();
     let list = place.run(&["harness", "list"]).stdout;
-    for id in ["native", "claude-code-bare", "mini-swe-agent", "swe-agent", "kimi-cli", "kimi-code"] {
+    for id in ["native", "claude-code-bare", "mini-swe-agent", "swe-agent", "kimi-cli", "kimi-code", "qwen-code"] {
         assert!(list.lines().any(|line| line == id), "{id} is missing in {list}");
     }
     let shown = place.run(&["harness", "show", "claude-code-bare"]).stdout;
