@@ -32,15 +32,15 @@ pub(super) fn open(cx: &Context) -> Opening {
 fn text(cx: &Context) -> String {
     let own = cx.persona.prompt.as_deref().or(cx.settings.instructions.as_deref()).or(cx.words.prompt.as_deref());
     let mut text = own.map_or_else(|| base(cx), |own| own.trim_end().to_owned());
+    for more in [cx.settings.developer_instructions.clone(), permissions(cx.settings)].into_iter().flatten() {
+        if !more.trim().is_empty() {
+            text.push_str(&format!("\n\n{}", more.trim_end()));
+        }
+    }
     if !cx.docs.is_empty() {
         text.push_str("\n\n# Project Context\n\nInstructions and guidelines of this project:\n\n");
         for doc in cx.docs {
             text.push_str(&format!("## {}\n\n{}\n\n", doc.path, doc.text));
-        }
-    }
-    for more in [cx.settings.developer_instructions.clone(), permissions(cx.settings)].into_iter().flatten() {
-        if !more.trim().is_empty() {
-            text = format!("{}\n\n{more}", text.trim_end());
         }
     }
     if let Some(skills) = skills(cx) {
