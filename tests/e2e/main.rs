@@ -1,9 +1,11 @@
 //! End-to-end: the built binary against a scripted model on loopback, each test in a home and a workspace of its own.
+mod pairs;
 mod place;
 
 mod commands;
 mod exec;
 mod halves;
 mod known_failures;
+mod matrix;
 mod prefix;
 mod resume;
