@@ -8,7 +8,7 @@ use super::shared::schema;
 use super::tools;
 use crate::Context;
 
-/// Names of earlier versions that the newest still takes.
+/// Names of earlier versions that later ones still take.
 const FORMER: [(&str, &str); 3] = [("Task", "Agent"), ("KillShell", "TaskStop"), ("KillBash", "TaskStop")];
 
 /// A call that can be carried out.
@@ -41,6 +41,10 @@ pub(super) fn parse(generation: Generation, cx: &Context, call: &Call) -> Result
     if tool == "TaskCreate" && call.args.contains("\"subject\"") {
         schema["required"] = json!(["subject"]);
     }
+    // It takes no offence at more than it knows.
+    if tool == "Skill" {
+        schema["additionalProperties"] = json!(true);
+    }
     let map = schema::check(tool, &schema, generation.rules(), &call.args).map_err(|told| generation.wrong(&told))?;
     Ok(Input { tool, map })
 }
@@ -48,7 +52,7 @@ pub(super) fn parse(generation: Generation, cx: &Context, call: &Call) -> Result
 /// The offered tool of that name, or of that former name.
 pub(super) fn meant(generation: Generation, cx: &Context, name: &str) -> Option<&'static str> {
     let offered = tools::offered(generation, cx);
-    let former = || FORMER.iter().find(|(old, _)| *old == name && generation.newest()).map(|(_, new)| *new);
+    let former = || FORMER.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
     let find = |name: &str| offered.iter().find(|tool| **tool == name).copied();
     find(name).or_else(|| find(former()?))
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use protocol::{Action, Answer, Body, Call, CallId, Done, Exit, Notice, Outcome, Session, TaskId, TaskOp, World};
+use regex::Regex;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -194,7 +195,10 @@ pub(super) fn bash_output(generation: Generation, cx: &Context, input: &Input, d
         parts.push(format!("<exit_code>{code}</exit_code>"));
     }
     let output = match input.given("filter").filter(|filter| !filter.is_empty()) {
-        Some(filter) => told.output.lines().filter(|line| line.contains(filter)).collect::<Vec<_>>().join("\n"),
+        Some(filter) => match Regex::new(filter) {
+            Ok(filter) => told.output.lines().filter(|line| filter.is_match(line)).collect::<Vec<_>>().join("\n"),
+            Err(_) => return Next::Answer(Answer::failed(format!("Invalid regular expression: {filter}"))),
+        },
         None => told.output.trim_end().to_owned(),
     };
     if !output.is_empty() {

@@ -22,6 +22,11 @@ pub(super) fn next(generation: Generation, cx: &Context, bash: &Bash, did: &[Don
             if let Some(blocked) = blocked(&bash.command).filter(|_| generation.newest() && !bash.background) {
                 return Next::Answer(Answer::failed(generation.wrong(&blocked)));
             }
+            if generation == Generation::V1_0
+                && let Some(told) = older::bash::leaves(cx, &bash.command, &record)
+            {
+                return Next::Answer(Answer::failed(told));
+            }
             let mut run = bash::run(cx, bash, &record);
             if generation != Generation::V1_0 {
                 run.background = bash.background;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use protocol::{Action, Body, Exit, Fact, Item, Notice, Outcome, Stamp, TaskId, World};
+use protocol::{Action, Body, Exit, Fact, Item, Mode, Notice, Outcome, Stamp, TaskId, World};
 
 use super::generation::Generation;
 use super::shared::profile::is_claude;
@@ -11,7 +11,7 @@ use super::shared::prompt::{hook, reminder};
 use super::shared::record::{self, Record};
 use super::todo::List;
 use super::tools::{self, Listing};
-use super::{agent, background};
+use super::{agent, background, plan};
 use crate::Context;
 
 /// Tokens that the original counts down from, for Claude models only.
@@ -66,6 +66,28 @@ pub(super) fn nudge(generation: Generation, cx: &Context) -> Option<String> {
         let list = List::of(cx).reminded(listing);
         format!("{says}\n{}", list.map(|list| format!("\n\n{list}")).unwrap_or_default())
     })
+}
+
+/// Turns with calls between two reminders of plan mode.
+const PLAN_EVERY: usize = 5;
+
+/// Of plan mode: all its rules when it has just begun, then a line now and again.
+pub(super) fn planning(generation: Generation, cx: &Context) -> Option<String> {
+    let Mode::Plan { file } = &cx.settings.mode else { return None };
+    let in_plan = |item: &Item| matches!(&item.body, Body::Settings(settings) if settings.mode == cx.settings.mode);
+    let begun = cx.items.iter().position(in_plan);
+    let turns = cx.items[begun.unwrap_or(0)..].iter().filter(|item| match &item.body {
+        Body::Reply { reply, .. } => reply.calls().next().is_some(),
+        _ => false,
+    });
+    match (begun, turns.count()) {
+        (Some(_), 0) => plan::rules(generation, &cx.settings.mode),
+        (_, turns) if turns > 0 && turns % PLAN_EVERY == 0 => Some(format!(
+            "Plan mode still active (its rules stand earlier in this conversation). Read only, but for the plan file ({}). End turns with a question to the user or with ExitPlanMode.",
+            file.display()
+        )),
+        _ => None,
+    }
 }
 
 /// Of the shell's folder, where the step that was just done has moved it.

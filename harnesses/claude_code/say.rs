@@ -21,6 +21,7 @@ pub(super) fn say(voice: &dyn Voice, generation: Generation, cx: &Context, new: 
     let mut late: Vec<String> = remind::changed_on_disk(generation, cx).iter().map(|text| reminder(text)).collect();
     if after_calls {
         late.extend(remind::moved(generation, cx).map(|text| reminder(&text)));
+        late.extend(remind::planning(generation, cx).map(|text| reminder(&text)));
         late.extend(remind::nudge(generation, cx).map(|text| reminder(&text)));
         late.extend(remind::budget(generation, cx).map(|text| reminder(&text)));
     }
@@ -105,6 +106,7 @@ fn current(cx: &Context, new: &[Item], entries: Vec<Entry>, opens: bool) -> Vec<
             texts.extend(remind::changed_on_disk(Generation::Current, cx));
             if new.iter().any(|item| matches!(&item.body, Body::Called { .. })) {
                 texts.extend(remind::moved(Generation::Current, cx));
+                texts.extend(remind::planning(Generation::Current, cx));
                 texts.extend(remind::nudge(Generation::Current, cx));
             }
         }

@@ -1,8 +1,9 @@
 //! Glob and Grep: which files, in which order and form, and how much of it. As measured on each version, with the order of lines
 //! of the newest (by path); the older ones had none.
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use protocol::{Action, Answer, Done, Failure, FileKind, Found, Hit, Outcome, ReadAs, Search, World};
+use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use super::args::Input;
@@ -34,10 +35,10 @@ pub(super) fn glob(generation: Generation, cx: &Context, input: &Input, did: &[D
         };
     }
     let Some(done) = did.get(1) else {
-        let (root, mut pattern) = rooted(&root, input.text("pattern"));
+        let mut pattern = input.text("pattern").to_owned();
         // The older ones take a pattern without a slash for one of this folder alone.
         if generation <= Generation::V2_0 && !pattern.contains('/') {
-            pattern.insert(0, '/');
+            pattern.insert_str(0, "./");
         }
         return Next::Do(vec![Action::World(World::Glob(Search { root, pattern, hidden: true, ..Search::default() }))]);
     };
@@ -65,16 +66,6 @@ pub(super) fn glob(generation: Generation, cx: &Context, input: &Input, did: &[D
         });
     }
     Next::Answer(Answer::plain(lines.join("\n")))
-}
-
-/// An absolute pattern is one below the folder that it begins with.
-fn rooted(root: &Path, pattern: &str) -> (PathBuf, String) {
-    if !pattern.starts_with('/') {
-        return (root.to_owned(), pattern.to_owned());
-    }
-    let wild = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
-    let folder = pattern[..wild].rfind('/').unwrap_or(0);
-    (PathBuf::from(format!("{}/", &pattern[..folder])), pattern[folder + 1..].to_owned())
 }
 
 /// What the searched path is; Err: look first, or the answer where it is nothing.
@@ -170,8 +161,10 @@ pub(super) fn grep(generation: Generation, cx: &Context, input: &Input, did: &[D
         Ok(found) => found,
         Err(answer) => return Next::Answer(answer),
     };
+    let only = input.flag("-o").unwrap_or(false).then(|| matcher(input)).flatten();
     let show = Show {
         generation,
+        only,
         cwd: &record.cwd,
         numbers: input.flag("-n").unwrap_or(generation >= Generation::V2_1),
         paths: kind != FileKind::File,
@@ -193,6 +186,8 @@ pub(super) fn grep(generation: Generation, cx: &Context, input: &Input, did: &[D
 
 struct Show<'a> {
     generation: Generation,
+    /// Show what matches this, not the lines.
+    only: Option<Regex>,
     cwd: &'a Path,
     numbers: bool,
     paths: bool,
@@ -258,13 +253,25 @@ impl Show<'_> {
                 }
                 last = Some(*number);
                 let sign = if *context { '-' } else { ':' };
+                let start = |line: &mut String| {
+                    if self.paths {
+                        line.push_str(&format!("{path}{sign}"));
+                    }
+                    if self.numbers {
+                        line.push_str(&format!("{number}{sign}"));
+                    }
+                };
+                if let Some(only) = &self.only {
+                    for found in only.find_iter(text).filter(|found| !found.is_empty()) {
+                        let mut line = String::new();
+                        start(&mut line);
+                        line.push_str(found.as_str());
+                        lines.push(line);
+                    }
+                    continue;
+                }
                 let mut line = String::new();
-                if self.paths {
-                    line.push_str(&format!("{path}{sign}"));
-                }
-                if self.numbers {
-                    line.push_str(&format!("{number}{sign}"));
-                }
+                start(&mut line);
                 let text = text.trim_end_matches(['\n', '\r']);
                 match self.generation >= Generation::V2_1 && text.chars().count() > COLUMNS {
                     true if *context => line.push_str("[Omitted long context line]"),
@@ -296,7 +303,7 @@ impl Show<'_> {
         if shown.is_empty() {
             return past(&said);
         }
-        let (total, files) = match self.generation >= Generation::V2_1 {
+        let (total, files) = match self.generation.newest() {
             true => all,
             false => (shown.iter().map(|(_, n)| n).sum(), shown.len()),
         };
@@ -309,6 +316,12 @@ impl Show<'_> {
             counted(files, "file")
         )
     }
+}
+
+/// None: the pattern is of ripgrep's engine and not of ours; whole lines are shown then.
+fn matcher(input: &Input) -> Option<Regex> {
+    let ignore_case = input.flag("-i").unwrap_or(false);
+    RegexBuilder::new(input.text("pattern")).case_insensitive(ignore_case).build().ok()
 }
 
 fn past(said: &str) -> String {

@@ -75,7 +75,7 @@ impl Issues {
             path.push(json!(name));
             match map.get_mut(name) {
                 Some(value) => self.value(property, value, path),
-                None if !required(name) => {}
+                None if !required(name) || !property["default"].is_null() => {}
                 None if property["enum"].is_array() && self.rules >= Rules::Third => {
                     self.not_an_option(property, None, path)
                 }

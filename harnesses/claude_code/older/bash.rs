@@ -5,6 +5,7 @@ use super::generation::Generation;
 use super::shared::args::Bash;
 use super::shared::bash::{self, SHOWN, chars, duration, middle_cut, succeeded, trim};
 use super::shared::record::{self, Record};
+use super::shared::shell;
 use crate::{Context, Next};
 
 pub(in super::super) fn next(generation: Generation, cx: &Context, bash: &Bash, record: &Record, did: &[Done]) -> Next {
@@ -12,10 +13,7 @@ pub(in super::super) fn next(generation: Generation, cx: &Context, bash: &Bash, 
         return Next::Answer(bash::answer(cx, bash, record, did));
     };
     if !succeeded(bash, exit) {
-        let text = match generation {
-            Generation::V1_0 => failure(output, exit),
-            _ => bash::failure(output, exit, false),
-        };
+        let text = failure(generation, output, exit);
         return Next::Answer(Answer::failed(text));
     }
     let long = chars(&output.text) > SHOWN;
@@ -38,14 +36,34 @@ pub(in super::super) fn next(generation: Generation, cx: &Context, bash: &Bash, 
 }
 
 /// The oldest does not name the status.
-fn failure(output: &Captured, exit: &Exit) -> String {
+fn failure(generation: Generation, output: &Captured, exit: &Exit) -> String {
     let text = trim(&output.text);
-    match exit {
-        Exit::TimedOut(after) if text.is_empty() => format!("Command timed out after {}", duration(*after)),
-        Exit::TimedOut(after) => middle_cut(&format!("Command timed out after {}\n{text}", duration(*after))),
-        _ if text.is_empty() => "Error".to_owned(),
-        _ => middle_cut(text),
+    let start = match exit {
+        Exit::TimedOut(after) => format!("Command timed out after {}", duration(*after)),
+        _ if generation == Generation::V1_0 => String::new(),
+        Exit::Signal(_) => "Exit code 1".to_owned(),
+        exit => format!("Exit code {}", exit.code().unwrap_or(1)),
+    };
+    match (start.is_empty(), text.is_empty()) {
+        (true, true) => "Error".to_owned(),
+        (true, false) => middle_cut(text),
+        (false, true) => start,
+        (false, false) => middle_cut(&format!("{start}\n{text}")),
     }
+}
+
+/// A `cd` out of the session's folders, which 1.0 does not run.
+pub(in super::super) fn leaves(cx: &Context, script: &str, record: &Record) -> Option<String> {
+    let targets = shell::commands(script).into_iter().filter(|command| !command.expands && !command.intricate);
+    let target = targets.filter_map(|command| match command.words.as_slice() {
+        [cd, target] if cd == "cd" => Some(target.clone()),
+        _ => None,
+    });
+    let outside = target.into_iter().find(|target| !record::inside(cx, &record.path(target)))?;
+    Some(format!(
+        "cd to '{outside}' was blocked. For security, Claude Code may only change directories to child directories of the allowed working directories for this session (including '{}').",
+        cx.settings.cwd.display()
+    ))
 }
 
 /// The first so many characters; of the rest, how many lines it has.
