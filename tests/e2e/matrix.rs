@@ -108,8 +108,8 @@ fn unknown_tool(dialect: &Dialect, wire: WireId) {
 }
 
 fn stopped(dialect: &Dialect, wire: WireId) {
-    // Not `sleep`, which some originals refuse.
-    let mut turns = vec![dialect.run("tail -f /dev/null")];
+    // Not `sleep` or `tail -f`, which some originals refuse.
+    let mut turns = vec![dialect.run("mkfifo waiting && cat waiting")];
     turns.extend((dialect.end)());
     let place = Place::new(wire, steps(turns));
     let first = dialect.exec(&place, &["--max-time", "1s", "do it"]);
