@@ -4,35 +4,24 @@
 //! what is to be said it returns as Entries, which are frozen and stored. One folder per harness; this file holds the trait
 //! and the registry.
 mod args;
-#[cfg(feature = "wip_claude_code")]
 mod claude_code;
 mod claude_code_bare;
-#[cfg(feature = "wip_zcode")]
-mod deepseek_tui;
-#[cfg(feature = "wip_opencode")]
 mod history;
 mod in_text;
 mod kimi_cli;
 mod kimi_code;
 mod mini_swe_agent;
-#[cfg(feature = "wip_zcode")]
-mod minimal;
 mod names;
 mod native;
-#[cfg(feature = "wip_opencode")]
 mod opencode;
-#[cfg(feature = "wip_opencode")]
 mod outside;
-#[cfg(feature = "wip_opencode")]
 mod pi;
 mod python_json;
 mod qwen_code;
 mod registry;
-#[cfg(all(test, feature = "wip_opencode"))]
+#[cfg(test)]
 mod stage;
 mod swe_agent;
-#[cfg(feature = "wip_zcode")]
-mod zcode;
 
 use std::collections::BTreeMap;
 

@@ -5,32 +5,19 @@ use crate::{Harness, claude_code_bare::ClaudeCodeBare, mini_swe_agent::MiniSweAg
 
 static ALL: &[&dyn Harness] = &[
     &Native,
-    #[cfg(feature = "wip_claude_code")]
     &crate::claude_code::CLASSIC,
-    #[cfg(feature = "wip_claude_code")]
     &crate::claude_code::V1_0,
-    #[cfg(feature = "wip_claude_code")]
     &crate::claude_code::V2_0,
-    #[cfg(feature = "wip_claude_code")]
     &crate::claude_code::V2_1,
-    #[cfg(feature = "wip_claude_code")]
     &crate::claude_code::CURRENT,
     &ClaudeCodeBare,
     &crate::kimi_code::KimiCode,
     &crate::kimi_cli::KimiCli,
     &crate::qwen_code::QwenCode,
-    #[cfg(feature = "wip_zcode")]
-    &crate::deepseek_tui::DeepseekTui,
     &crate::swe_agent::SweAgent,
     &MiniSweAgent,
-    #[cfg(feature = "wip_zcode")]
-    &crate::zcode::Zcode,
-    #[cfg(feature = "wip_opencode")]
     &crate::opencode::Opencode,
-    #[cfg(feature = "wip_opencode")]
     &crate::pi::Pi,
-    #[cfg(feature = "wip_zcode")]
-    &crate::minimal::Minimal,
 ];
 
 /// Every harness, in the order in which they are listed to users.
@@ -46,12 +33,14 @@ pub fn find(id: &str) -> Option<&'static dyn Harness> {
 
 /// Words in provider or model id, and the harness of that family.
 const FAMILIES: &[(&[&str], &str)] = &[
-    // Anthropic's models are tuned on Claude Code's tools.
-    (&["claude", "anthropic"], "claude-code-bare"),
+    // Anthropic's models are tuned on Claude Code's tools. The classic form has plain roles, which every server takes.
+    (&["claude", "anthropic"], "claude-code"),
     // DeepSeek documents its Anthropic-compatible endpoint for Claude Code, and its models follow that dialect.
     (&["deepseek"], "claude-code-bare"),
     // Moonshot tunes Kimi on its own agent, which its coding plan is sold with.
     (&["kimi", "moonshot"], "kimi-code"),
+    // Z.AI documents Claude Code for its plans, and tunes GLM on it.
+    (&["glm", "z.ai", "zai", "zhipu", "bigmodel"], "claude-code"),
     // Alibaba tunes Qwen's coders on its own agent.
     (&["qwen", "qwq", "dashscope"], "qwen-code"),
 ];
@@ -62,7 +51,7 @@ pub fn default_for(provider: &str, base_url: &str, model: &str, wire: WireId) ->
     let named = |word: &&str| provider.contains(*word) || base_url.contains(*word) || model.contains(*word);
     match FAMILIES.iter().find(|(words, _)| words.iter().any(named)) {
         Some((_, harness)) => harness,
-        None if wire == WireId::Messages => "claude-code-bare",
+        None if wire == WireId::Messages => "claude-code",
         None => "native",
     }
 }

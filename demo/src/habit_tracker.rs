@@ -97,7 +97,11 @@ pub fn script(harness: &str, dir: &Path) -> Option<Vec<crate::scripted::Turn>> {
                 done,
             ]
         }
-        "claude-code-bare" | "claude-code" | "claude-code@1.0" | "claude-code@2.0" | "claude-code@2.1"
+        "claude-code-bare"
+        | "claude-code"
+        | "claude-code@1.0"
+        | "claude-code@2.0"
+        | "claude-code@2.1"
         | "claude-code@current" => {
             let bash = |command: &str| Turn::call("Bash", &json!({"command": command, "description": "Run a command"}));
             vec![

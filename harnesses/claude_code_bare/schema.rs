@@ -6,7 +6,6 @@ use super::args::{number, unreadable};
 
 /// How strictly arguments are read and how issues are worded: the generations differ in their validator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "wip_claude_code"), expect(dead_code))]
 pub(crate) enum Rules {
     /// 1.0.60: issues name the outermost parameter only.
     First,

@@ -26,6 +26,11 @@ fn text() -> Vec<Turn> {
 
 const DIALECTS: &[Dialect] = &[
     Dialect { id: "native", tool: "exec_command", argument: "cmd", parallel: true, end: text },
+    Dialect { id: "claude-code", tool: "Bash", argument: "command", parallel: true, end: text },
+    Dialect { id: "claude-code@1.0", tool: "Bash", argument: "command", parallel: true, end: text },
+    Dialect { id: "claude-code@2.0", tool: "Bash", argument: "command", parallel: true, end: text },
+    Dialect { id: "claude-code@2.1", tool: "Bash", argument: "command", parallel: true, end: text },
+    Dialect { id: "claude-code@current", tool: "Bash", argument: "command", parallel: true, end: text },
     Dialect { id: "claude-code-bare", tool: "Bash", argument: "command", parallel: true, end: text },
     Dialect { id: "kimi-code", tool: "Bash", argument: "command", parallel: true, end: text },
     Dialect { id: "kimi-cli", tool: "Shell", argument: "command", parallel: true, end: text },
@@ -44,6 +49,8 @@ const DIALECTS: &[Dialect] = &[
         parallel: true,
         end: || vec![Turn::call("bash", &json!({"command": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"}))],
     },
+    Dialect { id: "opencode", tool: "bash", argument: "command", parallel: true, end: text },
+    Dialect { id: "pi", tool: "bash", argument: "command", parallel: true, end: text },
 ];
 
 impl Dialect {
@@ -162,10 +169,17 @@ macro_rules! matrix {
 
 matrix! {
     native: "native";
+    claude_code: "claude-code";
+    claude_code_1_0: "claude-code@1.0";
+    claude_code_2_0: "claude-code@2.0";
+    claude_code_2_1: "claude-code@2.1";
+    claude_code_current: "claude-code@current";
     claude_code_bare: "claude-code-bare";
     kimi_code: "kimi-code";
     kimi_cli: "kimi-cli";
     qwen_code: "qwen-code";
     swe_agent: "swe-agent";
     mini_swe_agent: "mini-swe-agent";
+    opencode: "opencode";
+    pi: "pi";
 }
