@@ -9,6 +9,7 @@ mod agent;
 mod args;
 mod background;
 mod bash;
+mod changed;
 mod clock;
 mod context;
 mod generation;
@@ -62,8 +63,8 @@ impl Harness for ClaudeCode {
             Moment::Opening => vec![Want::Date, Want::Home, Want::System, Want::Shell, Want::Git],
             Moment::Turn => Vec::new(),
             Moment::Step => {
-                let watched = remind::watched(cx);
-                if watched.is_empty() { Vec::new() } else { vec![Want::Stamps(watched)] }
+                let watched = changed::watched(cx);
+                if watched.is_empty() { Vec::new() } else { vec![Want::Changed(watched)] }
             }
         }
     }

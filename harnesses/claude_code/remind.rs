@@ -1,14 +1,11 @@
-//! Reminders between the turns: a list of tasks that was forgotten, files that changed on disk, the budget, and what ended by
-//! itself.
-use std::collections::HashMap;
-use std::path::PathBuf;
-
-use protocol::{Action, Body, Exit, Fact, Item, Mode, Notice, Outcome, Stamp, TaskId, World};
+//! Reminders between the turns: a list of tasks that was forgotten, plan mode, the shell's folder, the budget, and what ended by
+//! itself. (Files that changed on disk have a room of their own.)
+use protocol::{Body, Exit, Item, Mode, Notice, TaskId};
 
 use super::generation::Generation;
 use super::shared::profile::is_claude;
 use super::shared::prompt::{hook, reminder};
-use super::shared::record::{self, Record};
+use super::shared::record::Record;
 use super::todo::List;
 use super::tools::{self, Listing};
 use super::{agent, background, plan};
@@ -98,68 +95,6 @@ pub(super) fn moved(generation: Generation, cx: &Context) -> Option<String> {
     (generation.newest() && before != now).then(|| {
         format!("# Environment update\n - Primary working directory: {} (was {})", now.display(), before.display())
     })
-}
-
-/// Files whose changes are watched: those that were written or edited here.
-pub(super) fn watched(cx: &Context) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = changes(cx.items).into_keys().collect();
-    paths.sort();
-    paths
-}
-
-/// Where in history each file was changed last by an edit, and the version that this left.
-fn changes(items: &[Item]) -> HashMap<PathBuf, (usize, Stamp)> {
-    let mut last = HashMap::new();
-    for (at, item) in items.iter().enumerate() {
-        let Body::Called { did, .. } = &item.body else { continue };
-        for done in did {
-            let (Action::World(World::Change(asked)), Outcome::Changed(changes)) = (&done.action, &done.outcome) else {
-                continue;
-            };
-            for (asked, change) in asked.iter().zip(changes) {
-                if let Some(stamp) = &change.stamp {
-                    last.insert(asked.path.clone(), (at, stamp.clone()));
-                }
-            }
-        }
-    }
-    last
-}
-
-/// Files that somebody else has changed since they were edited here; each is told of once. What changed is not known here, so
-/// the model is told to read it, unlike by the original, which shows it.
-pub(super) fn changed_on_disk(generation: Generation, cx: &Context) -> Vec<String> {
-    let Some(newest) = cx.items.iter().rposition(|item| matches!(&item.body, Body::Fact(Fact::Stamps(_)))) else {
-        return Vec::new();
-    };
-    let Some(Body::Fact(Fact::Stamps(stamps))) = cx.items.get(newest).map(|item| &item.body) else { return Vec::new() };
-    let changes = changes(cx.items);
-    let differs = |path: &PathBuf, stamp: &Option<Stamp>| match (changes.get(path), stamp) {
-        (Some((_, left)), Some(now)) => !record::same(left, now),
-        _ => false,
-    };
-    let told_before = |path: &PathBuf| {
-        let since = changes.get(path).map_or(0, |(at, _)| *at);
-        cx.items[since.min(newest)..newest].iter().any(|item| match &item.body {
-            Body::Fact(Fact::Stamps(stamps)) => {
-                stamps.iter().any(|(other, stamp)| other == path && differs(path, stamp))
-            }
-            _ => false,
-        })
-    };
-    let fresh = stamps.iter().filter(|(path, stamp)| differs(path, stamp) && !told_before(path));
-    fresh
-        .map(|(path, _)| match generation.newest() {
-            true => format!(
-                "Note: {} changed on disk since you last read it. That is most often meant, so take it as it is now and do not undo it; if it looks wrong, say so. Read it before you change it again.",
-                path.display()
-            ),
-            false => format!(
-                "Note: {} was modified, either by the user or by a linter. That was meant, so keep it in mind and do not undo it unless the user asks you to; there is no need to tell the user. Read it before you change it again.",
-                path.display()
-            ),
-        })
-        .collect()
 }
 
 /// What is said of something that happened by itself.

@@ -5,7 +5,7 @@ use protocol::{Body, CallResult, Content, Entry, Item, Part, Speaker};
 use super::generation::Generation;
 use super::shared::prompt::reminder;
 use super::shared::say::{Voice, say as told};
-use super::{context, remind};
+use super::{changed, context, remind};
 use crate::Context;
 
 const OPEN: &str = "<system-reminder>\n";
@@ -18,7 +18,7 @@ pub(super) fn say(voice: &dyn Voice, generation: Generation, cx: &Context, new: 
         return current(cx, new, entries, opens);
     }
     let after_calls = new.iter().any(|item| matches!(&item.body, Body::Called { .. }));
-    let mut late: Vec<String> = remind::changed_on_disk(generation, cx).iter().map(|text| reminder(text)).collect();
+    let mut late: Vec<String> = changed::told(generation, cx, new).iter().map(|text| reminder(text)).collect();
     if after_calls {
         late.extend(remind::moved(generation, cx).map(|text| reminder(&text)));
         late.extend(remind::planning(generation, cx).map(|text| reminder(&text)));
@@ -52,13 +52,10 @@ fn parts(content: &Content) -> Vec<Part> {
     }
 }
 
-/// Moves the reminders out of `after` into the last result; where that shows images they stay behind it.
+/// Moves the reminders out of `after` into the last result.
 fn join_reminders(results: &mut [CallResult], after: &mut Vec<Part>) {
     let Some(last) = results.last_mut() else { return };
     let content = &mut last.answer.content;
-    if matches!(content, Content::Parts(parts) if parts.iter().any(|part| part.as_text().is_none())) {
-        return;
-    }
     let (reminders, rest): (Vec<Part>, Vec<Part>) =
         after.drain(..).partition(|part| part.as_text().is_some_and(|text| text.starts_with(OPEN)));
     *after = rest;
@@ -103,7 +100,7 @@ fn current(cx: &Context, new: &[Item], entries: Vec<Entry>, opens: bool) -> Vec<
             texts.push(context::behind(cx));
         }
         if at == last {
-            texts.extend(remind::changed_on_disk(Generation::Current, cx));
+            texts.extend(changed::told(Generation::Current, cx, new));
             if new.iter().any(|item| matches!(&item.body, Body::Called { .. })) {
                 texts.extend(remind::moved(Generation::Current, cx));
                 texts.extend(remind::planning(Generation::Current, cx));

@@ -34,6 +34,12 @@ impl Record {
         for item in cx.items {
             match &item.body {
                 Body::Fact(Fact::Home(home)) => record.home.clone_from(home),
+                // The model was told what changed; the original takes it to know all of the file then.
+                Body::Fact(Fact::Changed(files)) => {
+                    for (path, stamp, _) in files.iter().filter(|(_, _, text)| text.is_some()) {
+                        record.see(path, stamp, true);
+                    }
+                }
                 Body::Reply { reply, .. } => calls.extend(reply.calls().map(|c| (&c.id, c))),
                 Body::Read { calls: found, .. } => calls.extend(found.iter().map(|c| (&c.id, c))),
                 Body::Called { call, did, answer } => {

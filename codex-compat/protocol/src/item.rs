@@ -82,6 +82,8 @@ pub enum Want {
     Listing { path: PathBuf, depth: u8, limit: usize },
     /// Present versions of files, for reminders about changes on disk.
     Stamps(Vec<PathBuf>),
+    /// Files that are there in another version than these. No fact where there is none.
+    Changed(Vec<(PathBuf, crate::Stamp)>),
     /// Roots that commands may write, resolved; and what is protected in them.
     Roots,
     /// The whole SKILL.md of the skill with this name (one of `Context::skills`). No fact where there is none.
@@ -110,6 +112,8 @@ pub enum Fact {
         more: bool,
     },
     Stamps(Vec<(PathBuf, Option<crate::Stamp>)>),
+    /// Their present versions and texts; None: no text, or more than 256 KiB of it.
+    Changed(Vec<(PathBuf, crate::Stamp, Option<String>)>),
     Roots {
         #[serde(with = "crate::path_text::list")]
         writable: Vec<PathBuf>,

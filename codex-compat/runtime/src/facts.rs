@@ -1,8 +1,11 @@
 //! Looks at the world for a harness. Each answer becomes an item, so that a prompt never depends on when it was made.
-use std::{path::Path, process::Stdio};
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+};
 
 use harnesses::Moment;
-use protocol::{Body, Fact, GitFact, TurnError, Want};
+use protocol::{Body, Fact, GitFact, Outcome, ReadAs, Stamp, TurnError, Want, World};
 
 use crate::thread::Thread;
 
@@ -56,8 +59,36 @@ impl Thread {
                 }
                 Fact::Stamps(stamps)
             }
+            Want::Changed(known) => {
+                let mut changed = Vec::new();
+                for (path, known) in known {
+                    changed.extend(self.changed(path, known).await);
+                }
+                if changed.is_empty() {
+                    return None;
+                }
+                Fact::Changed(changed)
+            }
             Want::Roots => self.scope.roots(),
             Want::Skill(name) => return self.skill_fact(name).await,
+        })
+    }
+}
+
+/// Bytes of a changed file's text that a harness is told.
+const CHANGED: u64 = 256 << 10;
+
+impl Thread {
+    /// The file's present version, where it is another than `known`.
+    async fn changed(&self, path: &Path, known: &Stamp) -> Option<(PathBuf, Stamp, Option<String>)> {
+        let now = self.host.stamp(&self.settings().cwd.join(path)).await?;
+        if now.len == known.len && now.hash == known.hash {
+            return None;
+        }
+        let read = World::Read { path: path.to_owned(), what: ReadAs::Text { max_bytes: CHANGED } };
+        Some(match self.host.perform(&self.scope, read).await {
+            Outcome::Text { text, form, stamp } if form.utf8 => (path.to_owned(), stamp, Some(text)),
+            _ => (path.to_owned(), now, None),
         })
     }
 }

@@ -154,22 +154,33 @@ fn the_shells_folder_is_told_when_it_moves() {
 }
 
 #[test]
-fn a_file_that_somebody_else_changed_is_told_of_once() {
-    let mut stage = claude(&[("a.txt", A)]);
-    stage.call("Read", r#"{"file_path":"/w/a.txt"}"#);
-    stage.edit("/w/a.txt", "alpha", "ALPHA", None, "The file /w/a.txt has been updated successfully. (file state is current in your context — no need to Read it back)");
-    let watched = super::super::remind::watched(&stage.cx());
-    assert_eq!(watched, [std::path::PathBuf::from("/w/a.txt")]);
-    let stamps = |bytes: &[u8]| {
-        Body::Fact(Fact::Stamps(vec![("/w/a.txt".into(), Some(crate::claude_code_bare::tests::stamp(bytes)))]))
+fn a_file_that_somebody_else_changed_is_shown_once() {
+    let lines: String = (1..=60).map(|n| format!("line {n}\n")).collect();
+    let mut stage = claude(&[("l.txt", &lines)]);
+    let watched = |stage: &Stage| super::super::changed::watched(&stage.cx()).len();
+    stage.call("Read", r#"{"file_path":"/w/l.txt"}"#);
+    assert_eq!(watched(&stage), 0);
+    stage.edit("/w/l.txt", "line 30\n", "LINE 30\n", None, "The file /w/l.txt has been updated successfully. (file state is current in your context — no need to Read it back)");
+    assert_eq!(watched(&stage), 1);
+    let theirs = stage.text("l.txt").replace("line 5\n", "line 5\nNEW\n").replace("line 50\n", "");
+    stage.write("l.txt", &theirs);
+    let stamp = crate::claude_code_bare::tests::stamp(theirs.as_bytes());
+    stage.push(Body::Fact(Fact::Changed(vec![("/w/l.txt".into(), stamp, Some(theirs.clone()))])));
+    let told = super::super::changed::told(Generation::Classic, &stage.cx(), &stage.items[stage.items.len() - 1..]);
+    let (said, shown) = told[0].split_once(" (shown with line numbers):\n").unwrap();
+    assert!(said.starts_with("Note: /w/l.txt changed on disk since you last read it. "), "{said}");
+    let place = |first: usize, from: usize, to: usize| {
+        let all: Vec<&str> = theirs.lines().collect();
+        let shown = all[from - 1..to].iter().zip(first..);
+        shown.map(|(line, n)| format!("{n}\t{line}")).collect::<Vec<_>>().join("\n")
     };
-    let told = |stage: &Stage| super::super::remind::changed_on_disk(Generation::Classic, &stage.cx());
-    stage.push(stamps(b"ALPHA\nbeta\ngamma\nbeta\n"));
-    assert_eq!(told(&stage), Vec::<String>::new());
-    stage.push(stamps(b"theirs"));
-    assert!(told(&stage)[0].starts_with("Note: /w/a.txt changed on disk since you last read it. "));
-    stage.push(stamps(b"theirs again"));
-    assert_eq!(told(&stage), Vec::<String>::new());
+    // The second place is numbered as it was before the first grew, as by the original.
+    assert_eq!(shown, format!("{}\n...\n{}", place(1, 1, 14), place(42, 43, 58)));
+    // Told of, it counts as read, and is not watched until the next edit.
+    assert_eq!(watched(&stage), 0);
+    stage.edit("/w/l.txt", "zzz", "y", Some(true), &wrong("String to replace not found in file.\nString: zzz"));
+    stage.edit("/w/l.txt", "NEW", "OLD", None, "The file /w/l.txt has been updated successfully. (file state is current in your context — no need to Read it back)");
+    assert_eq!(watched(&stage), 1);
 }
 
 #[test]
