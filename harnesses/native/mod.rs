@@ -75,7 +75,7 @@ impl Harness for Native {
             schema: settings.output_schema.clone().map(|schema| ("codex_output_schema".to_owned(), schema)),
             verbosity: model.verbosity.as_ref().map(|own| settings.verbosity.as_ref().unwrap_or(own).clone()),
             cache_key: Some(cx.thread.0.clone()),
-            marks: Marks { instructions: vec![0], tools: true, last: true, unmarked_plain: false },
+            marks: Marks { instructions: vec![0], tools: true, last: true },
             ..Tune::default()
         }
     }

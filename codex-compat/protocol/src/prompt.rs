@@ -252,6 +252,4 @@ pub struct Marks {
     pub tools: bool,
     /// The last content block of the newest entry.
     pub last: bool,
-    /// Past user texts of one part go as plain strings once they are not the newest (Claude Code).
-    pub unmarked_plain: bool,
 }

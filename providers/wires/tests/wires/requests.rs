@@ -116,7 +116,7 @@ pub(crate) fn rich_prompt(source: &Source) -> OwnedPrompt {
             schema: Some(("answer".into(), schema)),
             verbosity: Some("low".into()),
             cache_key: Some("thread-1".into()),
-            marks: Marks { instructions: vec![1], tools: true, last: true, unmarked_plain: true },
+            marks: Marks { instructions: vec![1], tools: true, last: true },
             extras: vec![
                 (WireId::Responses, "client_metadata".into(), raw(r#"{"k":"v"}"#)),
                 (WireId::Messages, "metadata".into(), raw(r#"{"user_id":"u"}"#)),
