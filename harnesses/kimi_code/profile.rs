@@ -30,7 +30,7 @@ pub(super) fn tune(cx: &Context) -> Tune {
         },
         schema: settings.output_schema.clone().map(|schema| ("answer".to_owned(), schema)),
         cache_key: Some(session(cx)),
-        marks: Marks { instructions: vec![0], tools: true, last: true, ..Marks::default() },
+        marks: Marks { instructions: vec![0], tools: true, last: true },
         ..Tune::default()
     };
     if own {
