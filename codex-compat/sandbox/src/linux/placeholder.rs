@@ -83,6 +83,10 @@ impl Placeholder {
                 }
                 Err(error) => Err(error),
             },
+            // Looked at while it was another command's place-holder, whose folder and then lock are gone meanwhile.
+            Found::Folder if !guard.path.exists() => {
+                Placeholder::for_guard(&Guard { path: guard.path.clone(), found: Found::Missing }, locks)
+            }
             _ => Ok(None),
         }
     }
@@ -154,6 +158,16 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
+
+    #[test]
+    fn a_place_holder_that_went_away_after_the_look_is_put_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, state) = (dir.path().join(".codex"), dir.path().join("state"));
+        let held = put(&path, Found::Folder, &state);
+        assert_eq!((held.len(), path.is_dir()), (1, true));
+        drop(held);
+        assert!(!path.exists());
+    }
 
     fn put(path: &Path, found: Found, state: &Path) -> Vec<Placeholder> {
         Placeholder::put(&mut vec![Guard { path: path.to_owned(), found }], state).unwrap()
