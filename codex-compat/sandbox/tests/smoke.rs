@@ -194,6 +194,11 @@ fn what_lingers_lives_on_until_the_tree_is_ended() {
         launch.linger = true;
         let mut child = sandbox::spawn(&place.spec(mode), launch).unwrap();
         assert_eq!(child.wait().unwrap(), Status::Exited(4));
+        // The shell may be gone before what it left behind has become `sleep`.
+        let begun = std::time::Instant::now();
+        while alive(&format!("sleep {tag}")) == 0 && begun.elapsed() < Duration::from_secs(5) {
+            std::thread::yield_now();
+        }
         assert_eq!((child.try_ended().unwrap(), alive(&format!("sleep {tag}"))), (false, 1), "{mode:?}");
         child.kill_tree();
         assert!(child.wait_ended(Duration::from_secs(5)).unwrap());
