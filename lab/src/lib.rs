@@ -1,0 +1,6 @@
+//! Work on harnesses: compare them on a task of the user's, learn the words of an installed original.
+mod compare;
+mod learn;
+
+pub use compare::Compare;
+pub use learn::Learn;
