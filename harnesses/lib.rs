@@ -6,11 +6,15 @@
 mod args;
 mod claude_code;
 mod claude_code_bare;
+#[cfg(feature = "wip_deepseek_tui")]
+mod deepseek_tui;
 mod history;
 mod in_text;
 mod kimi_cli;
 mod kimi_code;
 mod mini_swe_agent;
+#[cfg(feature = "wip_minimal")]
+mod minimal;
 mod names;
 mod native;
 mod opencode;
@@ -22,6 +26,8 @@ mod registry;
 #[cfg(test)]
 mod stage;
 mod swe_agent;
+#[cfg(feature = "wip_zcode")]
+mod zcode;
 
 use std::collections::BTreeMap;
 

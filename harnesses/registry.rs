@@ -18,6 +18,12 @@ static ALL: &[&dyn Harness] = &[
     &MiniSweAgent,
     &crate::opencode::Opencode,
     &crate::pi::Pi,
+    #[cfg(feature = "wip_zcode")]
+    &crate::zcode::Zcode,
+    #[cfg(feature = "wip_deepseek_tui")]
+    &crate::deepseek_tui::DeepseekTui,
+    #[cfg(feature = "wip_minimal")]
+    &crate::minimal::Minimal,
 ];
 
 /// Every harness, in the order in which they are listed to users.
