@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use protocol::{
     Action, Answer, ApprovalPolicy, Blob, Block, Body, Call, CallForm, Caps, Captured, Change, ChangeDone, ChangeKind,
-    Done, Entry, Eol, Exit, Expect, Fact, Failure, FileKind, Found, Hit, Item, ItemId, Mode, ModelInfo, New, Origin,
+    Done, Entry, Exit, Expect, Fact, Failure, FileKind, Found, Hit, Item, ItemId, Mode, ModelInfo, New, Origin,
     Outcome, Part, ReadAs, Reply, SandboxMode, SandboxPolicy, Settings, Source, Stamp, Stop, TextForm, ThreadId, Tool,
     TurnId, Usage, WireId, World,
 };
@@ -169,7 +169,7 @@ impl Stage {
 
     fn hit(&self, path: PathBuf) -> Hit {
         let kind = if self.files.contains_key(&path) { FileKind::File } else { FileKind::Folder };
-        Hit { path, kind, mtime_ns: 0, lines: Vec::new() }
+        Hit { path, kind, ..Hit::default() }
     }
 
     fn look(&self, path: &Path, what: &ReadAs) -> Outcome {
@@ -188,11 +188,11 @@ impl Stage {
         };
         let stamp = stamp(bytes);
         match what {
-            ReadAs::Stat => Outcome::Stat { kind: FileKind::File, stamp },
+            ReadAs::Stat => Outcome::Stat { kind: FileKind::File, stamp, link: None },
             ReadAs::Text { .. } => {
                 let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
                 let utf8 = std::str::from_utf8(body).is_ok();
-                let form = TextForm { bom: body.len() < bytes.len(), eol: Eol::Lf, utf8 };
+                let form = TextForm { bom: body.len() < bytes.len(), utf8, ..TextForm::default() };
                 Outcome::Text { text: String::from_utf8_lossy(body).into_owned(), form, stamp }
             }
             ReadAs::Image { .. } if bytes.starts_with(b"png") => {

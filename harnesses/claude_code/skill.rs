@@ -32,7 +32,7 @@ pub(super) fn next(generation: Generation, cx: &Context, input: &Input, did: &[D
     }
     match did.first().map(|done| &done.outcome) {
         None => Next::Do(vec![Action::Session(Session::Skill { name: name.to_owned(), args: args.to_owned() })]),
-        Some(Outcome::Skill { dir, body }) => {
+        Some(Outcome::Skill { dir, body, .. }) => {
             let mut after = Vec::new();
             if generation == Generation::V2_0 {
                 after.push(Part::Text(format!(

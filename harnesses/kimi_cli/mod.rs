@@ -68,7 +68,7 @@ impl Harness for KimiCli {
                 Want::Date,
                 Want::System,
                 Want::Home,
-                Want::Listing { path: cx.settings.cwd.clone(), depth: 2, limit: LISTED },
+                Want::Listing { path: cx.settings.cwd.clone(), depth: 2, limit: LISTED, respect_ignore: false },
             ],
             Moment::Turn | Moment::Step => Vec::new(),
         }

@@ -62,7 +62,12 @@ impl Harness for KimiCode {
     fn wants(&self, cx: &Context, moment: Moment) -> Vec<Want> {
         match moment {
             Moment::Opening => {
-                let listing = Want::Listing { path: cx.settings.cwd.clone(), depth: 2, limit: prompt::LOOKED_AT };
+                let listing = Want::Listing {
+                    path: cx.settings.cwd.clone(),
+                    depth: 2,
+                    limit: prompt::LOOKED_AT,
+                    respect_ignore: false,
+                };
                 let mut wants = vec![Want::Date, Want::Home, Want::System, listing];
                 if cx.persona.name == "explore" {
                     wants.push(Want::Git);

@@ -27,7 +27,7 @@ pub(super) fn next(cx: &Context, args: &Args, did: &[Done]) -> Next {
 
 /// What is said behind the result of a call that loaded a skill.
 pub(super) fn loaded(cx: &Context, did: &[Done]) -> Option<String> {
-    let (Action::Session(Session::Skill { name, args }), Outcome::Skill { dir, body }) =
+    let (Action::Session(Session::Skill { name, args }), Outcome::Skill { dir, body, .. }) =
         did.first().map(|done| (&done.action, &done.outcome))?
     else {
         return None;

@@ -90,7 +90,7 @@ mod tests {
 
         let half = "y\n".repeat(1 << 18);
         let cut = Some(Cut { at: half.len(), omitted: 1_951_458 });
-        let capped = Captured { text: half.clone() + &half, cut, bytes: 3_000_034, lines: 1_500_000 };
+        let capped = Captured { text: half.clone() + &half, cut, bytes: 3_000_034, lines: 1_500_000, log: None };
         let header = "Warning: truncated output (original token count: 750009)\n... 1951458 bytes omitted ...\n\ny";
         check(&capped, Truncation::Bytes(10_000), header, "y\n…1038607 chars truncated…y\n", 10_117);
         check(&capped, Truncation::Tokens(10_000), header, "y\n…252152 tokens truncated…y\n", 40_117);

@@ -37,7 +37,7 @@ pub(super) fn skill(cx: &Context, name: &str, did: &[Done]) -> Next {
         };
     };
     let (dir, body) = match &done.outcome {
-        Outcome::Skill { dir, body } => (dir, body.trim()),
+        Outcome::Skill { dir, body, .. } => (dir, body.trim()),
         Outcome::Failed(_) => return unknown(),
         other => return Next::Answer(refusal::told(other)),
     };

@@ -24,8 +24,12 @@ pub(super) fn next(cx: &Context, path: &str, content: &str, did: &[Done]) -> Nex
             Outcome::Failed(Failure::Io { errno: ENOTDIR, .. }) => failed("writeFile"),
             Outcome::Interrupted { .. } => Next::Answer(refusal::told(&look.outcome)),
             seen => {
-                let bom = matches!(seen, Outcome::Text { form, .. } if form.bom) && !content.starts_with('\u{feff}');
-                let like = bom.then_some(TextForm { bom: true, eol: Eol::Lf, utf8: true });
+                let like = match seen {
+                    Outcome::Text { form, .. } if form.bom && !content.starts_with('\u{feff}') => {
+                        Some(TextForm { eol: Eol::Lf, ..*form })
+                    }
+                    _ => None,
+                };
                 let new = New::Whole { text: content.to_owned(), like };
                 Next::Do(vec![Action::World(World::Change(vec![Change {
                     path: path.clone(),

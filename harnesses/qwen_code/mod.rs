@@ -56,7 +56,8 @@ impl Harness for QwenCode {
     }
 
     fn wants(&self, cx: &Context, moment: Moment) -> Vec<Want> {
-        let listing = |depth, limit| Want::Listing { path: cx.settings.cwd.clone(), depth, limit };
+        let listing =
+            |depth, limit| Want::Listing { path: cx.settings.cwd.clone(), depth, limit, respect_ignore: false };
         match moment {
             Moment::Opening => vec![
                 Want::Date,

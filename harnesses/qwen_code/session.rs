@@ -26,7 +26,7 @@ pub(super) fn skill(cx: &Context, args: &Map<String, Value>, did: &[Done]) -> Ne
     }
     match did.first().map(|done| &done.outcome) {
         None => Next::Do(vec![Action::Session(Session::Skill { name: name.to_owned(), args: given.to_owned() })]),
-        Some(Outcome::Skill { dir, body }) => {
+        Some(Outcome::Skill { dir, body, .. }) => {
             let mut body = body.replace("$ARGUMENTS", given);
             if !given.is_empty() && !body.contains(given) {
                 body.push_str(&format!("\n\nArguments: {given}"));

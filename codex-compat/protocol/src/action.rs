@@ -208,7 +208,7 @@ pub enum ReadAs {
     },
     /// A document (PDF) as bytes.
     Document { max_bytes: u64 },
-    /// Presence, kind and stamp only.
+    /// Presence, kind and stamp only, and where a link leads.
     Stat,
 }
 
@@ -219,7 +219,16 @@ pub struct Search {
     #[serde(with = "crate::path_text")]
     pub root: PathBuf,
     pub pattern: String,
+    /// `!` in front excludes; of several that match the last one decides.
     pub globs: Vec<String>,
+    /// Take `globs`, and the `pattern` of a glob, as `rg --glob` takes its own: what one of them names is found even if it is hidden
+    /// or ignored, `.git` is a folder as any other, and a glob names nothing but what it matches (`src` or `src/*` do not take
+    /// `src/b/c.py`; `src/**` does). `ignore_case` is then for the pattern only, as `rg -i` is. Else they choose among what the
+    /// rules let through, and naming a folder takes what is in it.
+    pub overrides: bool,
+    /// With `overrides`: the folder that globs with a `/` in them start from, as ripgrep's do from its working folder. None: `root`.
+    #[serde(with = "crate::path_text::option", skip_serializing_if = "Option::is_none")]
+    pub glob_base: Option<PathBuf>,
     pub types: Vec<String>,
     pub ignore_case: bool,
     pub multiline: bool,
@@ -231,6 +240,8 @@ pub struct Search {
     pub hidden: bool,
     /// A glob finds folders too.
     pub folders: bool,
+    /// A content search tells of binary files that match (`Hit::binary`). Else they are passed over.
+    pub binary: bool,
     pub limit: usize,
 }
 

@@ -78,8 +78,8 @@ pub enum Want {
     Shell,
     /// Branch, main branch, short status, recent commits; None outside a repository.
     Git,
-    /// Entries of a folder.
-    Listing { path: PathBuf, depth: u8, limit: usize },
+    /// Entries of a folder. `respect_ignore`: without what .gitignore and its like name.
+    Listing { path: PathBuf, depth: u8, limit: usize, respect_ignore: bool },
     /// Present versions of files, for reminders about changes on disk.
     Stamps(Vec<PathBuf>),
     /// Files that are there in another version than these. No fact where there is none.

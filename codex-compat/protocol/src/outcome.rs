@@ -45,6 +45,9 @@ pub enum Outcome {
     Stat {
         kind: FileKind,
         stamp: Stamp,
+        /// The path itself is a symbolic link, and this is what it leads to: absolute, free of links. `kind` and `stamp` are of that.
+        #[serde(default, with = "crate::path_text::option", skip_serializing_if = "Option::is_none")]
+        link: Option<PathBuf>,
     },
     Paths(Found),
     Matches(Found),
@@ -67,6 +70,13 @@ pub enum Outcome {
         #[serde(with = "crate::path_text")]
         dir: PathBuf,
         body: String,
+        /// `arguments` of its front matter: names that stand for the words of the arguments, in order, for placeholders such
+        /// as `$branch` or `${branch}`. Empty where it names none; `$ARGUMENTS`, `$0` and `$1` are the dialect's own.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        arguments: Vec<String>,
+        /// `argument-hint` of its front matter, for display: `[issue] [branch]`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
     },
     Mcp {
         content: Raw,
@@ -106,6 +116,9 @@ pub struct Captured {
     pub bytes: u64,
     /// Lines in all, a last one without line feed included.
     pub lines: u64,
+    /// Of a task: the file that all its output goes to, from its start on, as it is written (absolute; see [`TaskInfo::log`]).
+    #[serde(default, with = "crate::path_text::option", skip_serializing_if = "Option::is_none")]
+    pub log: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,7 +132,7 @@ impl Captured {
     pub fn whole(text: impl Into<String>) -> Captured {
         let text = text.into();
         let lines = text.lines().count() as u64;
-        Captured { bytes: text.len() as u64, lines, cut: None, text }
+        Captured { bytes: text.len() as u64, lines, text, ..Captured::default() }
     }
     /// As kept in session files: at most `limit` bytes, first and last half.
     pub fn shrunk(&self, limit: usize) -> Captured {
@@ -135,7 +148,8 @@ impl Captured {
         let dropped = (self.text.len() - head.len() - tail.len()) as u64;
         let omitted = dropped + self.cut.map_or(0, |c| c.omitted);
         let text = format!("{head}{tail}");
-        Captured { cut: Some(Cut { at: head.len(), omitted }), text, bytes: self.bytes, lines: self.lines }
+        let (bytes, lines, log) = (self.bytes, self.lines, self.log.clone());
+        Captured { cut: Some(Cut { at: head.len(), omitted }), text, bytes, lines, log }
     }
 }
 
@@ -198,8 +212,35 @@ pub struct Stamp {
 pub struct TextForm {
     pub bom: bool,
     pub eol: Eol,
-    /// The bytes were UTF-8. Where not, `text` is lossy and a `Change` by splices is refused.
+    /// `text` says all that the bytes do: they were UTF-8, or well-formed UTF-16 behind its mark. Where not, `text` is lossy and
+    /// a `Change` by splices is refused.
     pub utf8: bool,
+    /// What the bytes are; `text` and the ranges of splices are UTF-8 whatever it is.
+    #[serde(default, skip_serializing_if = "Encoding::is_utf8")]
+    pub encoding: Encoding,
+}
+
+/// UTF-8 without BOM, with bare line feeds.
+impl Default for TextForm {
+    fn default() -> TextForm {
+        TextForm { bom: false, eol: Eol::Lf, utf8: true, encoding: Encoding::Utf8 }
+    }
+}
+
+/// UTF-16 is known by its byte order mark, and never without one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Encoding {
+    #[default]
+    Utf8,
+    Utf16Le,
+    Utf16Be,
+}
+
+impl Encoding {
+    fn is_utf8(&self) -> bool {
+        *self == Encoding::Utf8
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,9 +252,10 @@ pub enum Eol {
     Mixed,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileKind {
+    #[default]
     File,
     Folder,
     /// Device, socket, pipe.
@@ -227,15 +269,23 @@ pub struct Found {
     pub more: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {
     #[serde(with = "crate::path_text")]
     pub path: PathBuf,
+    /// Of what a link leads to; a link that leads nowhere counts as special.
     pub kind: FileKind,
     pub mtime_ns: u64,
+    /// The entry itself is a symbolic link.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_link: bool,
     /// Line number and text, context lines marked; empty for path results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<(u64, String, bool)>,
+    /// With `Search::binary`: it matches and has a NUL byte around this offset. Of a file that was met on the way, `lines` are
+    /// those before it and no more was searched; of the file that the search was for, `lines` end at the first match after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binary: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -277,6 +327,11 @@ pub struct TaskInfo {
     /// The process at its top, as the host sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
+    /// The file that all its output goes to as it is written, both streams in the order written; absolute, readable by the
+    /// sandboxed model, there after the end too. It holds the first 64 MiB, and says at its end where that was not all. None:
+    /// no such file could be made.
+    #[serde(default, with = "crate::path_text::option", skip_serializing_if = "Option::is_none")]
+    pub log: Option<PathBuf>,
 }
 
 /// Why nothing was done.

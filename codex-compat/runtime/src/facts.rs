@@ -46,7 +46,7 @@ impl Thread {
                 Fact::Shell(shell.file_name().map_or_else(|| "sh".into(), |n| n.to_string_lossy().into_owned()))
             }
             Want::Git => Fact::Git(git(&self.settings().cwd).await),
-            Want::Listing { path, depth, limit } => {
+            Want::Listing { path, depth, limit, respect_ignore: _ } => {
                 let path = self.settings().cwd.join(path);
                 let mut entries = Vec::new();
                 let more = list(&path, Path::new(""), *depth, *limit, &mut entries);

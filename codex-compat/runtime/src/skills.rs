@@ -14,7 +14,8 @@ impl Thread {
         match text(file.clone()).await {
             Ok(text) => {
                 let dir = file.parent().map(PathBuf::from).unwrap_or_default();
-                Outcome::Skill { dir, body: config::skill_body(&text).to_owned() }
+                let body = config::skill_body(&text).to_owned();
+                Outcome::Skill { dir, body, arguments: Vec::new(), hint: None }
             }
             Err(why) => Outcome::Failed(Failure::Other(format!("cannot read {}: {why}", file.display()))),
         }

@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn a_gap_is_marked() {
-        let output = Captured { text: "headtail".into(), cut: Some(Cut { at: 4, omitted: 9 }), bytes: 17, lines: 1 };
+        let output =
+            Captured { text: "headtail".into(), cut: Some(Cut { at: 4, omitted: 9 }), bytes: 17, lines: 1, log: None };
         assert_eq!(shown(&output), "head\n... 9 bytes omitted ...\ntail");
     }
 }

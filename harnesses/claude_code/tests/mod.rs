@@ -1,8 +1,8 @@
 //! The dialects from outside, over the stage of the bare one. Expected texts were measured on Claude Code 2.1.332, 2.0.30, 2.1.20 and
 //! 1.0.60, where a comment does not say that they are ours.
 use protocol::{
-    Action, Answer, Body, Captured, Content, Entry, Exit, Fact, FileKind, Found, GitFact, Hit, Mode, Notice, Outcome,
-    Page, Part, Refusal, Session, Speaker, Stop, Usage, World,
+    Action, Answer, Body, Captured, Content, Entry, Exit, Fact, Found, GitFact, Hit, Mode, Notice, Outcome, Page, Part,
+    Refusal, Session, Speaker, Stop, Usage, World,
 };
 use serde_json::{Value, json};
 
@@ -40,5 +40,5 @@ fn wrong(text: &str) -> String {
 
 fn hit(path: &str, mtime_ns: u64, lines: &[(u64, &str, bool)]) -> Hit {
     let lines = lines.iter().map(|(n, text, context)| (*n, (*text).to_owned(), *context)).collect();
-    Hit { path: path.into(), kind: FileKind::File, mtime_ns, lines }
+    Hit { path: path.into(), mtime_ns, lines, ..Hit::default() }
 }

@@ -164,7 +164,12 @@ fn skills() {
         file: "/w/.agents/skills/greet/SKILL.md".into(),
         scope: "project".into(),
     }];
-    let skill = || Outcome::Skill { dir: "/w/.agents/skills/greet".into(), body: "Greet $ARGUMENTS now.\n".into() };
+    let skill = || Outcome::Skill {
+        dir: "/w/.agents/skills/greet".into(),
+        body: "Greet $ARGUMENTS now.\n".into(),
+        arguments: Vec::new(),
+        hint: None,
+    };
     let base = |text: &str| Part::Text(format!("Base directory for this skill: /w/.agents/skills/greet\n\n{text}"));
     let mut check = |args: &str, after: Vec<Part>| {
         stage.others = vec![skill()];

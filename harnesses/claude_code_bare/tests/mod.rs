@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use pretty_assertions::assert_eq;
 use protocol::{
     Action, Answer, ApprovalPolicy, Blob, Block, BlockKind, Body, Call, CallForm, CallId, Caps, Captured, ChangeDone,
-    ChangeKind, Content, Done, Entry, Eol, Escalation, Exit, Expect, Fact, Failure, FileKind, Found, Hit, Item, ItemId,
+    ChangeKind, Content, Done, Entry, Escalation, Exit, Expect, Fact, Failure, FileKind, Found, Hit, Item, ItemId,
     Mode, ModelInfo, New, Notice, Origin, Outcome, Part, ReadAs, Refusal, Reply, SandboxMode, SandboxPolicy, Session,
     Settings, Source, Stamp, Stop, TextForm, ThreadId, Tool, TurnId, Usage, WireId, World,
 };
@@ -173,8 +173,7 @@ impl Stage {
             Action::World(World::Read { path, what }) => self.look(path, what),
             Action::World(World::List { path, .. }) => {
                 let below = self.files.keys().filter(|file| file.parent() == Some(path));
-                let hit =
-                    |path: &PathBuf| Hit { path: path.clone(), kind: FileKind::File, mtime_ns: 0, lines: Vec::new() };
+                let hit = |path: &PathBuf| Hit { path: path.clone(), ..Hit::default() };
                 Outcome::Paths(Found { hits: below.map(hit).collect(), more: false })
             }
             Action::World(World::Change(changes)) => match self.refuse.take() {
@@ -197,7 +196,7 @@ impl Stage {
         let Some(bytes) = self.files.get(path) else {
             if self.files.keys().any(|file| file.starts_with(path)) {
                 if *what == ReadAs::Stat {
-                    return Outcome::Stat { kind: FileKind::Folder, stamp: stamp(b"") };
+                    return Outcome::Stat { kind: FileKind::Folder, stamp: stamp(b""), link: None };
                 }
                 return Outcome::Failed(Failure::NotAFile { path: path.clone(), kind: FileKind::Folder });
             }
@@ -213,11 +212,14 @@ impl Stage {
         };
         let stamp = stamp(bytes);
         match what {
-            ReadAs::Stat => Outcome::Stat { kind: FileKind::File, stamp },
+            ReadAs::Stat => Outcome::Stat { kind: FileKind::File, stamp, link: None },
             ReadAs::Text { .. } => {
                 let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-                let form =
-                    TextForm { bom: body.len() < bytes.len(), eol: Eol::Lf, utf8: std::str::from_utf8(body).is_ok() };
+                let form = TextForm {
+                    bom: body.len() < bytes.len(),
+                    utf8: std::str::from_utf8(body).is_ok(),
+                    ..TextForm::default()
+                };
                 Outcome::Text { text: String::from_utf8_lossy(body).into_owned(), form, stamp }
             }
             ReadAs::Image { .. } if bytes.starts_with(b"png") => {

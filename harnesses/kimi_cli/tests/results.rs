@@ -29,7 +29,7 @@ fn changed() -> Outcome {
 }
 
 fn stat(kind: FileKind) -> Outcome {
-    Outcome::Stat { kind, stamp: stamp() }
+    Outcome::Stat { kind, stamp: stamp(), link: None }
 }
 
 fn folder(path: &str) -> Outcome {
@@ -37,7 +37,7 @@ fn folder(path: &str) -> Outcome {
 }
 
 fn hit(path: &str) -> Hit {
-    Hit { path: path.into(), kind: FileKind::File, mtime_ns: 0, lines: Vec::new() }
+    Hit { path: path.into(), ..Hit::default() }
 }
 
 fn found(paths: &[&str]) -> Outcome {
@@ -220,6 +220,7 @@ fn background_tasks() {
         exit: Exit::Running,
         started: 0,
         pid: None,
+        log: None,
     }];
     let list = format!("active_background_tasks: 1\n\n[1]\n{}", fields("running"));
     check(
@@ -417,11 +418,8 @@ fn writing() {
         &[folder_there.clone(), missing("/w/x.txt"), changed()],
         "<system>File successfully overwritten. Current size: 7 bytes.</system>",
     );
-    let seven = Outcome::Text {
-        text: "héllo\n".into(),
-        form: TextForm { bom: false, eol: Eol::Lf, utf8: true },
-        stamp: Stamp { len: 7, ..stamp() },
-    };
+    let seven =
+        Outcome::Text { text: "héllo\n".into(), form: TextForm::default(), stamp: Stamp { len: 7, ..stamp() } };
     write(
         json!({"path": "x.txt", "content": "more", "mode": "append"}),
         &[folder_there.clone(), seven, changed()],

@@ -195,14 +195,14 @@ impl Stage {
         };
         let stamp = stamp(bytes);
         match what {
-            ReadAs::Stat => Outcome::Stat { kind: FileKind::File, stamp },
+            ReadAs::Stat => Outcome::Stat { kind: FileKind::File, stamp, link: None },
             ReadAs::Text { .. } => {
                 let eol = match bytes.windows(2).filter(|pair| pair == b"\r\n").count() {
                     0 => Eol::Lf,
                     n if n == bytes.iter().filter(|byte| **byte == b'\n').count() => Eol::Crlf,
                     _ => Eol::Mixed,
                 };
-                let form = TextForm { bom: false, eol, utf8: std::str::from_utf8(bytes).is_ok() };
+                let form = TextForm { eol, utf8: std::str::from_utf8(bytes).is_ok(), ..TextForm::default() };
                 Outcome::Text { text: String::from_utf8_lossy(bytes).into_owned(), form, stamp }
             }
             ReadAs::Image { .. } if bytes.starts_with(b"\x89PNG") => {
@@ -279,7 +279,14 @@ fn running(output: &str, task: u64) -> Outcome {
 }
 
 fn listed(task: u64, exit: Exit) -> Outcome {
-    Outcome::Tasks(vec![TaskInfo { task: TaskId(task), command: "c".into(), exit, started: 0, pid: Some(42) }])
+    Outcome::Tasks(vec![TaskInfo {
+        task: TaskId(task),
+        command: "c".into(),
+        exit,
+        started: 0,
+        pid: Some(42),
+        log: None,
+    }])
 }
 
 fn stamp(bytes: &[u8]) -> Stamp {

@@ -159,9 +159,9 @@ fn searches() {
     let mut s = Stage::new(&[]);
     let hit = |path: &str, mtime_ns: u64, lines: Vec<(u64, String, bool)>| Hit {
         path: PathBuf::from("/w").join(path),
-        kind: FileKind::File,
         mtime_ns,
         lines,
+        ..Hit::default()
     };
     let line = |n: u64, text: &str, context: bool| (n, text.to_owned(), context);
     let found = |s: &mut Stage, hits: Vec<Hit>| s.outcomes = vec![Outcome::Matches(Found { hits, more: false })];

@@ -219,7 +219,12 @@ fn skills() {
         file: "/k/greet/SKILL.md".into(),
         scope: "project".into(),
     }];
-    s.outcomes = vec![Outcome::Skill { dir: "/k/greet".into(), body: "Hi $0 and $ARGUMENTS.\n".into() }];
+    s.outcomes = vec![Outcome::Skill {
+        dir: "/k/greet".into(),
+        body: "Hi $0 and $ARGUMENTS.\n".into(),
+        arguments: Vec::new(),
+        hint: None,
+    }];
     let from = s.items.len();
     s.ok(
         "Skill",

@@ -95,7 +95,7 @@ impl<'a> File<'a> {
                 let text = lines.iter().flat_map(|line| [*line, "\n"]).collect();
                 // A file that is overwritten keeps its byte order mark.
                 let like = match seen {
-                    Outcome::Text { form, .. } if form.bom => Some(TextForm { bom: true, eol: Eol::Lf, utf8: true }),
+                    Outcome::Text { form, .. } if form.bom => Some(TextForm { eol: Eol::Lf, ..*form }),
                     _ => None,
                 };
                 (New::Whole { text, like }, Expect::Anything)

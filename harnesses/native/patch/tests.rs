@@ -43,7 +43,7 @@ impl Disk {
         let name = path.display().to_string();
         if self.files.contains_key(&format!("{name}/")) {
             return match what {
-                ReadAs::Stat => Outcome::Stat { kind: FileKind::Folder, stamp: self.stamp(&name) },
+                ReadAs::Stat => Outcome::Stat { kind: FileKind::Folder, stamp: self.stamp(&name), link: None },
                 _ => Outcome::Failed(Failure::NotAFile { path: path.into(), kind: FileKind::Folder }),
             };
         }
@@ -53,12 +53,12 @@ impl Disk {
                 errno: 2,
                 message: "No such file or directory".into(),
             }),
-            (Some(_), _, ReadAs::Stat) => Outcome::Stat { kind: FileKind::File, stamp: self.stamp(&name) },
+            (Some(_), _, ReadAs::Stat) => Outcome::Stat { kind: FileKind::File, stamp: self.stamp(&name), link: None },
             (Some(_), Some((at, len)), _) => {
                 Outcome::Failed(Failure::NotText { path: path.into(), at: *at, len: *len })
             }
             (Some(text), None, _) => {
-                let form = TextForm { bom: self.bom, eol: Eol::Lf, utf8: true };
+                let form = TextForm { bom: self.bom, ..TextForm::default() };
                 Outcome::Text { text: text.clone(), form, stamp: self.stamp(&name) }
             }
         }
@@ -467,7 +467,7 @@ fn files_that_cannot_be_changed() {
 
     let lossy = Outcome::Text {
         text: "abc\u{FFFD}\nb\n".into(),
-        form: TextForm { bom: false, eol: Eol::Lf, utf8: false },
+        form: TextForm { utf8: false, ..TextForm::default() },
         stamp: Stamp { len: 6, mtime_ns: 0, hash: String::new() },
     };
     let Step::Do(actions) = step(edit, Path::new("/w"), SandboxMode::WorkspaceWrite, &[]) else { panic!("not read") };

@@ -107,7 +107,7 @@ fn other_dialects_are_told_in_ours() {
     let grep = Call { id: "toolu_3".into(), ..call("Grep", json!({"pattern": "x"})) };
     let looked = Action::World(World::Read { path: "/w/f.txt".into(), what: ReadAs::Text { max_bytes: 1 } });
     let stamp = Stamp { len: 8, mtime_ns: 0, hash: "h".into() };
-    let form = protocol::TextForm { bom: false, eol: protocol::Eol::Lf, utf8: true };
+    let form = protocol::TextForm::default();
     let seen = Outcome::Text { text: "a\nb\nc\nd\n".into(), form, stamp: stamp.clone() };
     let change = protocol::Change {
         path: "/w/f.txt".into(),

@@ -42,7 +42,7 @@ fn commands() {
 }
 
 fn found(paths: &[&str], more: bool) -> Outcome {
-    let hit = |path: &&str| Hit { path: path.into(), kind: FileKind::File, mtime_ns: 0, lines: Vec::new() };
+    let hit = |path: &&str| Hit { path: path.into(), ..Hit::default() };
     Outcome::Paths(Found { hits: paths.iter().map(hit).collect(), more })
 }
 
@@ -71,9 +71,8 @@ fn searches() {
 
     let hit = |path: &str, lines: &[(u64, &str)]| Hit {
         path: path.into(),
-        kind: FileKind::File,
-        mtime_ns: 0,
         lines: lines.iter().map(|(n, text)| (*n, (*text).to_owned(), false)).collect(),
+        ..Hit::default()
     };
     let two = vec![hit("/w/a.txt", &[(1, "line foo"), (3, "foo again")]), hit("/w/b.py", &[(1, "foo")])];
     let text = "matches\n/w/a.txt:\n  Line 1: line foo\n\n  Line 3: foo again\n\n\n/w/b.py:\n  Line 1: foo\n";
@@ -130,7 +129,7 @@ fn steps_skills_and_agents() {
     }];
     s.check("skill", json!({"name": "Foo"}), "Skill \"Foo\" not found. Available skills: foo");
     s.check_after(
-        Outcome::Skill { dir: "/w/sk".into(), body: "\nBody\n".into() },
+        Outcome::Skill { dir: "/w/sk".into(), body: "\nBody\n".into(), arguments: Vec::new(), hint: None },
         "skill",
         json!({"name": "foo"}),
         "<skill_content name=\"foo\">\n# Skill: foo\n\nBody\n\nBase directory for this skill: /w/sk\nPaths in it that are not absolute (scripts/, say) start in that directory.\nNote: not every file may be listed.\n\n<skill_files>\n<file>/w/sk/run.py</file>\n</skill_files>\n</skill_content>",

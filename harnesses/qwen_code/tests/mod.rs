@@ -215,11 +215,11 @@ impl Stage {
         };
         let stamp = stamp(bytes, *time);
         match what {
-            ReadAs::Stat => Outcome::Stat { kind: FileKind::File, stamp },
+            ReadAs::Stat => Outcome::Stat { kind: FileKind::File, stamp, link: None },
             ReadAs::Text { .. } => {
                 let text = String::from_utf8_lossy(bytes).into_owned();
                 let eol = if text.contains("\r\n") { Eol::Crlf } else { Eol::Lf };
-                let form = TextForm { bom: false, eol, utf8: std::str::from_utf8(bytes).is_ok() };
+                let form = TextForm { eol, utf8: std::str::from_utf8(bytes).is_ok(), ..TextForm::default() };
                 Outcome::Text { text, form, stamp }
             }
             ReadAs::Image { .. } if !bytes.starts_with(b"png") => {
@@ -317,5 +317,5 @@ fn ran(output: &str, exit: Exit) -> Outcome {
 
 fn hit(path: &str, mtime_ms: u64, lines: &[(u64, &str)]) -> Hit {
     let lines = lines.iter().map(|(n, text)| (*n, (*text).to_owned(), false)).collect();
-    Hit { path: path.into(), kind: FileKind::File, mtime_ns: mtime_ms * 1_000_000, lines }
+    Hit { path: path.into(), mtime_ns: mtime_ms * 1_000_000, lines, ..Hit::default() }
 }

@@ -16,7 +16,12 @@ fn skills_and_agents() {
         file: "/s/greet/SKILL.md".into(),
         scope: "user".into(),
     }];
-    s.outcomes = vec![Outcome::Skill { dir: "/s/greet".into(), body: "Say hello to $ARGUMENTS.".into() }];
+    s.outcomes = vec![Outcome::Skill {
+        dir: "/s/greet".into(),
+        body: "Say hello to $ARGUMENTS.".into(),
+        arguments: Vec::new(),
+        hint: None,
+    }];
     s.check("skill", json!({"skill": "greet", "args": "Ann"}), "Base directory for this skill: /s/greet\nImportant: ALWAYS resolve absolute paths from this base directory when working with skills.\n\nSay hello to Ann.");
     s.check("skill", json!({"skill": "nope"}), "Skill \"nope\" not found. Available skills: greet");
     s.check("skill", json!({}), "Parameter \"skill\" must be a non-empty string.");

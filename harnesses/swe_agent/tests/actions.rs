@@ -26,7 +26,7 @@ fn changed() -> Outcome {
 }
 
 fn hit(path: &str) -> Hit {
-    Hit { path: path.into(), kind: FileKind::File, mtime_ns: 0, lines: Vec::new() }
+    Hit { path: path.into(), ..Hit::default() }
 }
 
 fn folder(path: &str) -> Outcome {
@@ -34,7 +34,7 @@ fn folder(path: &str) -> Outcome {
 }
 
 fn stat(kind: FileKind) -> Outcome {
-    Outcome::Stat { kind, stamp: stamp() }
+    Outcome::Stat { kind, stamp: stamp(), link: None }
 }
 
 #[test]

@@ -12,7 +12,7 @@ const M_OPEN: &str = "(Open file: /repo/m.py)\n(Current directory: /repo)\nbash-
 
 fn hit(path: &str, lines: u64) -> Hit {
     let lines = (0..lines).map(|n| (n, "x".to_owned(), false)).collect();
-    Hit { path: path.into(), kind: FileKind::File, mtime_ns: 0, lines }
+    Hit { path: path.into(), lines, ..Hit::default() }
 }
 
 fn changed() -> Outcome {
@@ -153,7 +153,7 @@ fn creating() {
         stage.step("bash", json!({"command": "true"}), &[ran("", 0)]),
         "Your command ran successfully and did not produce any output.\n(Open file: /repo/new.py)\n(Current directory: /repo)\nbash-$"
     );
-    let there = Outcome::Stat { kind: FileKind::File, stamp: stamp() };
+    let there = Outcome::Stat { kind: FileKind::File, stamp: stamp(), link: None };
     let text = stage.step("create", json!({"filename": "new.py"}), &[there]);
     assert!(text.starts_with("Warning: File 'new.py' already exists.\n"));
 }

@@ -172,7 +172,7 @@ pub(super) fn stamp() -> Stamp {
 
 pub(super) fn file(text: &str) -> Outcome {
     let eol = if text.contains("\r\n") { Eol::Crlf } else { Eol::Lf };
-    Outcome::Text { text: text.into(), form: TextForm { bom: false, eol, utf8: true }, stamp: stamp() }
+    Outcome::Text { text: text.into(), form: TextForm { eol, ..TextForm::default() }, stamp: stamp() }
 }
 
 pub(super) fn missing(path: &str) -> Outcome {

@@ -64,7 +64,8 @@ pub(crate) fn read_document(path: &Path, limit: u64) -> Result<Outcome, Failure>
 pub(crate) fn stat(path: &Path) -> Result<Outcome, Failure> {
     let meta = std::fs::metadata(path).map_err(|e| fail::io(path, &e))?;
     let stamp: Stamp = stamp::unread(&meta);
-    Ok(Outcome::Stat { kind: stamp::kind(&meta), stamp })
+    let link = path.is_symlink().then(|| path.canonicalize().ok()).flatten();
+    Ok(Outcome::Stat { kind: stamp::kind(&meta), stamp, link })
 }
 
 #[cfg(test)]
@@ -80,7 +81,10 @@ mod tests {
         let path = temp.path().join("f");
         std::fs::write(&path, b"\xEF\xBB\xBFa\r\nb\r\n").unwrap();
         let Ok(Outcome::Text { text, form, stamp }) = read_text(&path, 100) else { panic!() };
-        assert_eq!((text.as_str(), form), ("a\r\nb\r\n", TextForm { bom: true, eol: Eol::Crlf, utf8: true }));
+        assert_eq!(
+            (text.as_str(), form),
+            ("a\r\nb\r\n", TextForm { bom: true, eol: Eol::Crlf, ..TextForm::default() })
+        );
         assert_eq!((stamp.len, stamp.hash), (9, super::stamp::hash(b"\xEF\xBB\xBFa\r\nb\r\n")));
     }
 

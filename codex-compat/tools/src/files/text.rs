@@ -1,7 +1,7 @@
 //! Text of files: how it is written (BOM, line ends, encoding), and how to write it again the same way. Pure.
 use std::ops::Range;
 
-use protocol::{Eol, TextForm};
+use protocol::{Encoding, Eol, TextForm};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -16,7 +16,7 @@ pub(crate) fn decode(mut bytes: Vec<u8>) -> (String, TextForm) {
         Ok(text) => (text, true),
         Err(e) => (String::from_utf8_lossy(e.as_bytes()).into_owned(), false),
     };
-    (text, TextForm { bom, eol, utf8 })
+    (text, TextForm { bom, eol, utf8, encoding: Encoding::Utf8 })
 }
 
 fn line_ends(bytes: &[u8]) -> Eol {
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn form(bom: bool, eol: Eol) -> TextForm {
-        TextForm { bom, eol, utf8: true }
+        TextForm { bom, eol, ..TextForm::default() }
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
         check(b"a\r\nb\n", "a\r\nb\n", form(false, Eol::Mixed));
         check(b"\xEF\xBB\xBFa\r\n", "a\r\n", form(true, Eol::Crlf));
         check(b"\n", "\n", form(false, Eol::Lf));
-        check(b"caf\xE9\n", "caf\u{FFFD}\n", TextForm { bom: false, eol: Eol::Lf, utf8: false });
+        check(b"caf\xE9\n", "caf\u{FFFD}\n", TextForm { utf8: false, ..TextForm::default() });
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Capture {
         let lines = self.newlines + u64::from(last.is_some_and(|byte| *byte != b'\n'));
         if (head.len() + tail.len()) as u64 == bytes {
             let text = text([head, &tail].concat());
-            return Captured { text, cut: None, bytes, lines };
+            return Captured { text, bytes, lines, ..Captured::default() };
         }
         // Characters that the cut went through are left out whole.
         let head = &head[..head.len() - unfinished(head)];
@@ -85,7 +85,7 @@ impl Capture {
         let at = text.len();
         text.push_str(&String::from_utf8_lossy(&tail[skip..]));
         let omitted = bytes - (head.len() + tail.len() - skip) as u64;
-        Captured { text, cut: Some(Cut { at, omitted }), bytes, lines }
+        Captured { text, cut: Some(Cut { at, omitted }), bytes, lines, log: None }
     }
 }
 
@@ -143,7 +143,7 @@ mod tests {
     fn what_is_kept() {
         let check = |keep, pieces: &[&[u8]], text: &str, cut: Option<(usize, u64)>, bytes, lines| {
             let cut = cut.map(|(at, omitted)| Cut { at, omitted });
-            assert_eq!(capture(keep, pieces).captured(), Captured { text: text.into(), cut, bytes, lines });
+            assert_eq!(capture(keep, pieces).captured(), Captured { text: text.into(), cut, bytes, lines, log: None });
         };
         check(8, &[], "", None, 0, 0);
         check(8, &[b"ab", b"cd\n"], "abcd\n", None, 5, 1);
@@ -159,9 +159,9 @@ mod tests {
     #[test]
     fn a_character_in_the_making_waits_for_the_next_look() {
         let mut capture = capture(100, &[b"a\xE2\x82"]);
-        assert_eq!(capture.take(), Captured { text: "a".into(), cut: None, bytes: 1, lines: 1 });
+        assert_eq!(capture.take(), Captured { text: "a".into(), bytes: 1, lines: 1, ..Captured::default() });
         capture.push(b"\xACb");
-        assert_eq!(capture.take(), Captured { text: "€b".into(), cut: None, bytes: 4, lines: 1 });
+        assert_eq!(capture.take(), Captured { text: "€b".into(), bytes: 4, lines: 1, ..Captured::default() });
         assert_eq!(capture.take(), Captured::default());
     }
 

@@ -180,6 +180,7 @@ impl Tasks {
                     exit: exit_of(&process),
                     started: process.started,
                     pid: Some(process.pid),
+                    log: None,
                 };
                 Outcome::Tasks(tasks.into_iter().map(info).collect())
             }

@@ -45,9 +45,10 @@ fn existing(root: &Path) -> Result<std::fs::Metadata, Failure> {
 
 /// A link counts as what it leads to; one that leads nowhere as special.
 fn hit(path: PathBuf) -> Hit {
+    let is_link = path.is_symlink();
     match std::fs::metadata(&path) {
-        Ok(meta) => Hit { kind: stamp::kind(&meta), mtime_ns: stamp::mtime_ns(&meta), path, lines: Vec::new() },
-        Err(_) => Hit { kind: FileKind::Special, mtime_ns: 0, path, lines: Vec::new() },
+        Ok(meta) => Hit { kind: stamp::kind(&meta), mtime_ns: stamp::mtime_ns(&meta), path, is_link, ..Hit::default() },
+        Err(_) => Hit { kind: FileKind::Special, path, is_link, ..Hit::default() },
     }
 }
 

@@ -133,7 +133,7 @@ fn splices_touch_their_bytes_only() {
 
 #[test]
 fn a_whole_text_takes_the_form_it_is_told() {
-    let form = TextForm { bom: true, eol: Eol::Crlf, utf8: true };
+    let form = TextForm { bom: true, eol: Eol::Crlf, ..TextForm::default() };
     let new = New::Whole { text: "a\nb\n".into(), like: Some(form) };
     check(&[("a", "x")], &[make("a", new, Expect::Anything)], &[("a", "\u{FEFF}a\r\nb\r\n")]);
 }
