@@ -1,10 +1,10 @@
 //! Keeps a long text in the session's folder, readable by the user alone.
 use std::{
-    fs::{DirBuilder, OpenOptions},
+    fs::{DirBuilder, File, OpenOptions},
     hash::{BuildHasher, Hasher},
     io::{ErrorKind, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use protocol::{Failure, Outcome};
@@ -13,27 +13,31 @@ use crate::fail;
 
 /// `hint` becomes the start of the file's name as far as its characters are harmless.
 pub(crate) fn save(folder: &Path, text: &str, hint: &str) -> Result<Outcome, Failure> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| fail::io(folder, &e))?;
     let mut stem: String =
         hint.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).take(60).collect();
     if stem.is_empty() {
         stem.push_str("output");
     }
-    let mut name = format!("{stem}.txt");
+    let (mut file, path) = create(folder, &stem, "txt")?;
+    if let Err(e) = file.write_all(text.as_bytes()) {
+        let _ = std::fs::remove_file(&path);
+        return Err(fail::io(&path, &e));
+    }
+    let chars = text.chars().count() as u64;
+    Ok(Outcome::Saved { path, chars, bytes: text.len() as u64 })
+}
+
+/// A new file in `folder`, which is made where it is missing; another name of the same beginning where there is one already.
+pub(crate) fn create(folder: &Path, stem: &str, extension: &str) -> Result<(File, PathBuf), Failure> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| fail::io(folder, &e))?;
+    let mut name = format!("{stem}.{extension}");
     loop {
         let path = folder.join(&name);
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-            Ok(mut file) => {
-                if let Err(e) = file.write_all(text.as_bytes()) {
-                    let _ = std::fs::remove_file(&path);
-                    return Err(fail::io(&path, &e));
-                }
-                let chars = text.chars().count() as u64;
-                return Ok(Outcome::Saved { path, chars, bytes: text.len() as u64 });
-            }
+            Ok(file) => return Ok((file, path)),
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {
                 let random = std::hash::RandomState::new().build_hasher().finish();
-                name = format!("{stem}-{random:08x}.txt");
+                name = format!("{stem}-{random:08x}.{extension}");
             }
             Err(e) => return Err(fail::io(&path, &e)),
         }

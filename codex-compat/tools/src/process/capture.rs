@@ -24,6 +24,17 @@ impl Capture {
         self.total == 0
     }
 
+    /// Whether so many more bytes can be taken without dropping any.
+    pub(crate) fn has_room(&self, more: usize) -> bool {
+        self.total + more as u64 <= 2 * self.half as u64
+    }
+
+    /// What is kept, in order: everything, as long as there was room for it.
+    pub(crate) fn kept(&self) -> [&[u8]; 3] {
+        let (front, back) = self.tail.as_slices();
+        [&self.head, front, back]
+    }
+
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         self.newlines += memchr::memchr_iter(b'\n', bytes).count() as u64;
@@ -181,6 +192,10 @@ mod tests {
                 from = end;
             }
             prop_assert_eq!(&pieces.captured(), &whole);
+            prop_assert_eq!(whole.cut.is_none(), Capture::new(keep).has_room(bytes.len()));
+            if whole.cut.is_none() {
+                prop_assert_eq!(pieces.kept().concat(), bytes.clone());
+            }
             prop_assert!(whole.text.len() as u64 <= keep * 3);
             let all = String::from_utf8_lossy(&bytes).into_owned();
             prop_assert!(all.starts_with(&decoded));

@@ -21,7 +21,7 @@ use tokio::{
 use super::{
     OnOutput,
     capture::Decoder,
-    state::{End, Order, Process},
+    state::{End, Order, Process, State},
 };
 use crate::fail;
 
@@ -214,7 +214,7 @@ impl Driver {
         if !all_ended {
             self.outlive(control, output, buffer).await;
         }
-        self.process.change(|state| state.gone = true);
+        self.process.change(State::is_gone);
     }
 
     /// The tree is told to end; when that is taken for done. What was written until now counts.
@@ -251,7 +251,7 @@ impl Driver {
         self.process.change(|state| state.end = Some(End { exit, cwd_after, left, short }));
     }
 
-    /// What the command left running lives on; what it still writes is read, so that it never waits, and forgotten.
+    /// What the command left running lives on; what it still writes is read, so that it never waits, and goes to the log only.
     async fn outlive(&mut self, control: AsyncFd<OwnedFd>, mut output: Output, mut buffer: Vec<u8>) {
         let mut killed: Option<Instant> = None;
         let mut no_input = Vec::new();
@@ -276,7 +276,9 @@ impl Driver {
                         return;
                     }
                 }
-                ended = exchange(output.open(), &mut buffer, &mut no_input, |_| {}) => if ended {
+                ended = exchange(output.open(), &mut buffer, &mut no_input, |bytes| if killed.is_none() {
+                    self.process.late_output(bytes);
+                }) => if ended {
                     output.close(self.process.tty);
                 },
             }

@@ -2,6 +2,7 @@
 mod capture;
 mod driver;
 mod kept;
+mod log;
 mod places;
 mod shell;
 mod state;
@@ -15,6 +16,7 @@ use tokio::{sync::mpsc, time::Instant};
 
 use self::{
     driver::{Driver, Sink, Wires},
+    log::Log,
     shell::{CWD_FD, telling_cwd},
 };
 pub use self::{
@@ -39,6 +41,8 @@ struct Start {
     told: Option<OwnedFd>,
     timeout: Option<Millis>,
     on_output: Option<OnOutput>,
+    /// It may become a task.
+    logged: bool,
 }
 
 impl Start {
@@ -49,6 +53,7 @@ impl Start {
             told: None,
             timeout: run.timeout.filter(|_| run.on_timeout == OnTimeout::Kill),
             on_output: cx.on_output.clone(),
+            logged: run.background || run.yield_after.is_some() || run.on_timeout == OnTimeout::Background,
         };
         if run.track_cwd {
             let (read, write) = io::pipe()?;
@@ -127,7 +132,8 @@ fn start(cx: &Scope, run: &Run, how: Start) -> Result<Arc<Process>, Unstarted> {
     let mut child = sandbox::spawn(&cx.sandbox(), launch)?;
     let wires = Wires::new(&mut child)?;
     let (orders, received) = mpsc::unbounded_channel();
-    let process = Arc::new(Process::new(run.script.clone(), child.pid(), now(), run.tty, run.keep, orders));
+    let log = how.logged.then(|| Log::new(cx.saved.clone(), child.pid()));
+    let process = Arc::new(Process::new(run.script.clone(), child.pid(), now(), run.tty, run.keep, log, orders));
     let driver = Driver {
         process: process.clone(),
         child,

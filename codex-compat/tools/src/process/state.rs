@@ -8,7 +8,7 @@ use std::{
 use protocol::{Captured, Exit, Failure, Millis, Outcome, TaskId};
 use tokio::sync::{mpsc, watch};
 
-use super::capture::Capture;
+use super::{capture::Capture, log::Log};
 
 /// What the driver is told.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub(super) struct State {
     pub(super) all: Capture,
     /// Since the last look; none was taken where this is None.
     pub(super) fresh: Option<Capture>,
+    /// Of a command that may become a task.
+    log: Option<Log>,
     pub(super) last_output: Option<Instant>,
     pub(super) end: Option<End>,
     /// Nothing of it runs any more.
@@ -68,11 +70,13 @@ impl Process {
         started: Millis,
         tty: bool,
         keep: u64,
+        log: Option<Log>,
         orders: mpsc::UnboundedSender<Order>,
     ) -> Process {
         let state = State {
             all: Capture::new(keep),
             fresh: None,
+            log,
             last_output: None,
             end: None,
             gone: false,
@@ -116,12 +120,25 @@ impl Process {
 
     pub(super) fn output(&self, bytes: &[u8]) {
         self.change(|state| {
+            if let Some(log) = &mut state.log {
+                if log.not_yet() && !state.all.has_room(bytes.len()) {
+                    log.begin(state.all.kept());
+                }
+                log.push(bytes);
+            }
             state.all.push(bytes);
             if let Some(fresh) = &mut state.fresh {
                 fresh.push(bytes);
             }
             state.last_output = Some(Instant::now());
         });
+    }
+
+    /// Output after its end, of what it left running: for the log only.
+    pub(super) fn late_output(&self, bytes: &[u8]) {
+        if let Some(log) = &mut self.state().log {
+            log.push(bytes);
+        }
     }
 
     /// Waits until `ready` gives something; looks again at every change.
@@ -155,7 +172,7 @@ impl Process {
     pub(super) fn look(&self, state: &mut State) -> Captured {
         // At the end there is nothing to wait for: a character that never became whole is shown as it is.
         let over = state.end.is_some();
-        match &mut state.fresh {
+        let captured = match &mut state.fresh {
             Some(fresh) if over => std::mem::replace(fresh, Capture::new(self.keep)).captured(),
             Some(fresh) => fresh.take(),
             None => {
@@ -165,7 +182,38 @@ impl Process {
                 state.fresh = Some(fresh);
                 captured
             }
+        };
+        Captured { log: state.log(), ..captured }
+    }
+}
+
+impl State {
+    /// All output so far.
+    pub(super) fn everything(&self) -> Captured {
+        Captured { log: self.log(), ..self.all.captured() }
+    }
+
+    /// It becomes a task, and its log a file that stays.
+    pub(super) fn becomes(&mut self, task: TaskId) {
+        self.task = Some(task);
+        if let Some(log) = &mut self.log {
+            if log.not_yet() {
+                log.begin(self.all.kept());
+            }
+            log.tell();
         }
+    }
+
+    /// Nothing of it runs any more.
+    pub(super) fn is_gone(&mut self) {
+        self.gone = true;
+        if let Some(log) = &mut self.log {
+            log.close();
+        }
+    }
+
+    pub(super) fn log(&self) -> Option<PathBuf> {
+        self.log.as_ref()?.path().map(PathBuf::from)
     }
 }
 

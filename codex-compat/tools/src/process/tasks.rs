@@ -96,7 +96,7 @@ impl Tasks {
                 return final_outcome(process);
             }
             let task = table.draw();
-            state.task = Some(task);
+            state.becomes(task);
             table.tasks.insert(task, process.clone());
             task
         };
@@ -180,7 +180,7 @@ impl Tasks {
                     exit: exit_of(&process),
                     started: process.started,
                     pid: Some(process.pid),
-                    log: None,
+                    log: process.state().log(),
                 };
                 Outcome::Tasks(tasks.into_iter().map(info).collect())
             }
@@ -272,9 +272,9 @@ impl Table {
 pub(super) fn final_outcome(process: &Process) -> Outcome {
     let state = process.state();
     match &state.end {
-        Some(end) => state::ended(end, state.all.captured()),
+        Some(end) => state::ended(end, state.everything()),
         None => Outcome::Ran {
-            output: state.all.captured(),
+            output: state.everything(),
             exit: Exit::Running,
             cwd_after: None,
             task: state.task,

@@ -46,7 +46,7 @@ impl Ground {
     }
 
     async fn act(&self, action: World) -> Outcome {
-        tokio::time::timeout(LIMIT, self.host.perform(&self.cx, action)).await.expect("it ends")
+        without_log(tokio::time::timeout(LIMIT, self.host.perform(&self.cx, action)).await.expect("it ends"))
     }
 
     async fn run(&self, change: impl FnOnce(&mut Run), script: &str) -> Outcome {
@@ -105,6 +105,14 @@ fn on_runtime(test: impl Future<Output = ()>) {
 
 fn ran(text: &str, exit: Exit) -> Outcome {
     Outcome::Ran { output: Captured::whole(text), exit, cwd_after: None, task: None, left: false }
+}
+
+/// Its name holds a process id; it has tests of its own.
+fn without_log(mut outcome: Outcome) -> Outcome {
+    if let Outcome::Ran { output, .. } = &mut outcome {
+        output.log = None;
+    }
+    outcome
 }
 
 fn parts(outcome: &Outcome) -> (&Captured, &Exit, Option<TaskId>, bool) {
@@ -376,9 +384,56 @@ fn a_command_is_handed_back_and_polled() {
         assert_eq!(g.act(World::Stdin { task, bytes: vec![], wait: 10 }).await, gone);
         let ended = tokio::time::timeout(LIMIT, g.host.next_ended()).await.unwrap();
         assert_eq!(
-            (ended.task, ended.command.as_str(), ended.outcome),
+            (ended.task, ended.command.as_str(), without_log(ended.outcome)),
             (task, script, ran("one\ntwo\n", Exit::Code(3)))
         );
+    });
+}
+
+fn log(outcome: &Outcome) -> Option<PathBuf> {
+    parts(outcome).0.log.clone()
+}
+
+#[test]
+fn all_output_of_a_task_goes_to_a_file() {
+    each_mode(|g| async move {
+        // More than is held, before it becomes a task and after; and what it leaves running goes on.
+        let script = "seq 1000; touch half; until [ -e go ]; do sleep 0.02; done; seq 1000
+            (until [ -e on ]; do sleep 0.02; done; echo late) & echo end";
+        let whole: String = (1..=1000).map(|n| format!("{n}\n")).collect();
+        let run = bash(script, |r| (r.yield_after, r.keep) = (Some(1), 100));
+        let handed_back = g.host.perform(&g.cx, World::Run(run)).await;
+        let path = log(&handed_back).expect("a log");
+        let content = || std::fs::read_to_string(&path).unwrap();
+        assert!(path.starts_with(g.temp.path().join("session")), "{path:?}");
+        until(|| g.cx.cwd.join("half").exists() && content() == whole).await;
+        // The model reads it from within the walls, while the task runs.
+        assert_eq!(text(&g.run(|_| {}, &format!("tail -n 1 '{}'", path.display())).await), "1000\n");
+        let Outcome::Tasks(list) = g.act(World::Task(TaskOp::List)).await else { panic!() };
+        assert_eq!(list[0].log.as_ref(), Some(&path));
+        std::fs::write(g.cx.cwd.join("go"), "").unwrap();
+        let ended = g.host.next_ended().await;
+        assert_eq!(log(&ended.outcome).as_ref(), Some(&path));
+        assert!(parts(&ended.outcome).0.cut.is_some());
+        assert_eq!(content(), format!("{whole}{whole}end\n"));
+        let task = ended.task;
+        let looked = g.host.perform(&g.cx, World::Task(TaskOp::Output { task, wait: 10 })).await;
+        assert_eq!(log(&looked).as_ref(), Some(&path));
+        std::fs::write(g.cx.cwd.join("on"), "").unwrap();
+        until(|| content() == format!("{whole}{whole}end\nlate\n")).await;
+        g.host.stop_all().await;
+        assert_eq!(content(), format!("{whole}{whole}end\nlate\n"));
+    });
+}
+
+#[test]
+fn a_command_that_ends_in_the_foreground_leaves_no_log() {
+    each_mode(|g| async move {
+        let run = bash("seq 1000", |r| (r.yield_after, r.keep) = (Some(60_000), 100));
+        let outcome = g.host.perform(&g.cx, World::Run(run)).await;
+        assert_eq!((log(&outcome), exit_of(&outcome)), (None, &Exit::Code(0)));
+        let session = g.temp.path().join("session");
+        until(|| std::fs::read_dir(&session).is_ok_and(|mut files| files.next().is_none())).await;
     });
 }
 
@@ -438,7 +493,7 @@ fn a_timeout_may_move_a_command_to_the_background() {
         assert_eq!(g.act(World::Task(TaskOp::Stop { task })).await, ran("", Exit::Stopped));
         assert!(!locked(&g));
         let ended = g.host.next_ended().await;
-        assert_eq!((ended.task, ended.outcome), (task, ran("one\nready\n", Exit::Stopped)));
+        assert_eq!((ended.task, without_log(ended.outcome)), (task, ran("one\nready\n", Exit::Stopped)));
         // It can still be asked about.
         assert_eq!(g.act(World::Task(TaskOp::Output { task, wait: 1000 })).await, ran("", Exit::Stopped));
     });
