@@ -79,11 +79,14 @@ pub(crate) struct Repair {
 }
 
 #[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant)] // One value in the life of the process.
 pub(crate) enum Harness {
     /// All harnesses, one a line
     List,
     /// Prompt and tools of one
     Show { id: String },
+    /// Run one task under several harnesses, each in a Git worktree, and tell how they did
+    Compare(lab::Compare),
 }
 
 #[derive(Debug, Subcommand)]

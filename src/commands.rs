@@ -24,20 +24,26 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Some(Command::Demo(demo)) => run_demo(demo),
         Some(Command::Sandbox(sandbox)) => return run_sandbox(cli.flags, sandbox),
         Some(Command::Repair(repair)) => run_repair(&repair),
-        Some(Command::Harness(harness)) => show_harness(&harness),
+        Some(Command::Harness(Harness::Compare(mut compare))) => {
+            compare.flags = cli.flags.with(compare.flags);
+            return on_runtime(async { status(lab::compare(compare).await) });
+        }
+        Some(Command::Harness(Harness::List)) => list_harnesses(),
+        Some(Command::Harness(Harness::Show { id })) => show_harness(&id),
         Some(Command::Debug(Debug::Config { flags, json })) => debug_config(&cli.flags.with(flags), json),
         None => Err(
             "This version has no terminal interface yet. Use `interpreter exec \"TASK\"`, or see `interpreter --help`."
                 .into(),
         ),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            let _ = writeln!(io::stderr(), "{message}");
-            ExitCode::FAILURE
-        }
-    }
+    status(done.map(|()| 0))
+}
+
+fn status(done: Result<u8, String>) -> ExitCode {
+    done.map(ExitCode::from).unwrap_or_else(|message| {
+        let _ = writeln!(io::stderr(), "{message}");
+        ExitCode::FAILURE
+    })
 }
 
 /// Codex's SDKs start `codex exec --experimental-json`; people write `--json`.
@@ -140,14 +146,12 @@ fn run_repair(repair: &Repair) -> Result<(), String> {
     print(&runtime::repair(&store, &id, repair.apply).map_err(|e| e.to_string())?)
 }
 
-fn show_harness(harness: &Harness) -> Result<(), String> {
-    match harness {
-        Harness::List => print(&harnesses::all().iter().map(|h| format!("{}\n", h.id())).collect::<String>()),
-        Harness::Show { id } => {
-            let text = runtime::show_harness(id).map_err(|e| e.to_string())?;
-            print(&text)
-        }
-    }
+fn list_harnesses() -> Result<(), String> {
+    print(&harnesses::all().iter().map(|h| format!("{}\n", h.id())).collect::<String>())
+}
+
+fn show_harness(id: &str) -> Result<(), String> {
+    print(&runtime::show_harness(id).map_err(|e| e.to_string())?)
 }
 
 /// To stdout; a reader that went away is no failure.

@@ -2,5 +2,5 @@
 mod compare;
 mod learn;
 
-pub use compare::Compare;
+pub use compare::{Compare, compare};
 pub use learn::Learn;

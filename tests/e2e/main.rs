@@ -3,6 +3,7 @@ mod pairs;
 mod place;
 
 mod commands;
+mod compare;
 mod exec;
 mod halves;
 mod known_failures;

@@ -190,7 +190,8 @@ pub enum Color {
     Auto,
 }
 
-fn seconds(text: &str) -> Result<u64, String> {
+/// A length of time on the command line: seconds, or with a unit (90s, 10m, 2h).
+pub fn seconds(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.trim_end_matches(|c: char| c.is_ascii_alphabetic()) {
         digits if digits.len() < text.len() => (digits, &text[digits.len()..]),
         digits => (digits, "s"),

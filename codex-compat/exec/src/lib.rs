@@ -7,7 +7,7 @@ mod run;
 mod stdin;
 mod worktree;
 
-pub use flags::{Exec, ExecFlags, Flags};
+pub use flags::{Exec, ExecFlags, Flags, seconds};
 pub use human::{Banner, Human};
 pub use jsonl::JsonLines;
 pub use run::{Around, request, run};
