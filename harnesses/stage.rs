@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use protocol::{
     Action, Answer, ApprovalPolicy, Blob, Block, Body, Call, CallForm, Caps, Captured, Change, ChangeDone, ChangeKind,
-    Done, Entry, Exit, Expect, Fact, Failure, FileKind, Found, Hit, Item, ItemId, Mode, ModelInfo, New, Origin,
-    Outcome, Part, ReadAs, Reply, SandboxMode, SandboxPolicy, Settings, Source, Stamp, Stop, TextForm, ThreadId, Tool,
-    TurnId, Usage, WireId, World,
+    Done, Entry, Eol, Exit, Expect, Fact, Failure, FileKind, Found, Hit, Item, ItemId, Millis, Mode, ModelInfo, New,
+    Origin, Outcome, Part, ReadAs, Reply, SandboxMode, SandboxPolicy, Session, Settings, Source, Stamp, Stop, TextForm,
+    ThreadId, Tool, TurnId, Usage, WireId, World,
 };
 use serde_json::Value;
 
@@ -34,6 +34,12 @@ pub(crate) struct Stage {
     pub(crate) outcomes: VecDeque<Outcome>,
     /// Actions of the last call.
     pub(crate) did: Vec<Action>,
+    /// Milliseconds: when everything happens, and how long each Action takes.
+    pub(crate) now: Millis,
+    pub(crate) took: Millis,
+    /// Times of files, in nanoseconds, where `ticks` has each change move on the clock of files.
+    times: BTreeMap<PathBuf, u64>,
+    pub(crate) ticks: bool,
     calls: usize,
 }
 
@@ -57,6 +63,10 @@ impl Stage {
             files: BTreeMap::new(),
             outcomes: VecDeque::new(),
             did: Vec::new(),
+            now: 0,
+            took: 0,
+            times: BTreeMap::new(),
+            ticks: false,
             calls: 0,
         };
         for (path, text) in files {
@@ -68,7 +78,19 @@ impl Stage {
     }
 
     pub(crate) fn write(&mut self, path: &str, bytes: &[u8]) {
-        self.files.insert(Path::new("/w").join(path), bytes.to_vec());
+        self.put(Path::new("/w").join(path), bytes.to_vec());
+    }
+
+    fn put(&mut self, path: PathBuf, bytes: Vec<u8>) {
+        if self.ticks {
+            let next = self.times.values().max().copied().unwrap_or_default() + 1_000_000_000;
+            self.times.insert(path.clone(), next);
+        }
+        self.files.insert(path, bytes);
+    }
+
+    fn stamp(&self, path: &Path, bytes: &[u8]) -> Stamp {
+        Stamp { mtime_ns: self.times.get(path).copied().unwrap_or_default(), ..stamp(bytes) }
     }
 
     pub(crate) fn text(&self, path: &str) -> String {
@@ -79,7 +101,7 @@ impl Stage {
 
     pub(crate) fn push(&mut self, body: Body) {
         let id = ItemId(self.items.len() as u64);
-        self.items.push(Item { id, turn: "turn-1".into(), at: 0, body });
+        self.items.push(Item { id, turn: self.turn.clone(), at: self.now, body });
     }
 
     pub(crate) fn cx(&self) -> Context<'_> {
@@ -100,19 +122,36 @@ impl Stage {
         }
     }
 
+    /// What is new since the `from`-th item, as entries.
+    pub(crate) fn say(&mut self, from: usize) -> Vec<Entry> {
+        let entries = self.harness.say(&self.cx(), &self.items[from..]);
+        self.said.extend(entries.iter().cloned());
+        entries
+    }
+
+    /// A reply with these calls; nothing is carried out.
+    pub(crate) fn reply(&mut self, calls: &[Call]) {
+        let blocks = calls.iter().cloned().map(Block::call).collect();
+        self.push(Body::Reply { reply: reply(blocks, Stop::Calls), total: Usage::default() });
+    }
+
     /// A reply with this one call, carried out and stored.
     pub(crate) fn call(&mut self, name: &str, args: &str) -> Answer {
         self.calls += 1;
         let call = call(&format!("c{}", self.calls), name, args);
-        self.push(Body::Reply { reply: reply(vec![Block::call(call.clone())], Stop::Calls), total: Usage::default() });
+        self.reply(std::slice::from_ref(&call));
+        self.carry_out(&call)
+    }
+
+    pub(crate) fn carry_out(&mut self, call: &Call) -> Answer {
         let mut did: Vec<Done> = Vec::new();
         let answer = loop {
-            match self.harness.next(&self.cx(), &call, &did) {
+            match self.harness.next(&self.cx(), call, &did) {
                 Next::Do(actions) => {
                     assert!(did.len() < 40 && !actions.is_empty(), "the call's program does not end");
                     for action in actions {
                         let outcome = self.perform(&action);
-                        did.push(Done { action, outcome, took: 0, at: 0, tag: 7 });
+                        did.push(Done { action, outcome, took: self.took, at: self.now, tag: 7 });
                     }
                 }
                 Next::Answer(answer) | Next::Reject { answer, .. } => break answer,
@@ -125,7 +164,7 @@ impl Stage {
                 text.clear();
             }
         }
-        self.push(Body::Called { call: call.id, did, answer: answer.clone() });
+        self.push(Body::Called { call: call.id.clone(), did, answer: answer.clone() });
         answer
     }
 
@@ -163,6 +202,10 @@ impl Stage {
                 chars: text.chars().count() as u64,
                 bytes: text.len() as u64,
             },
+            Action::Session(Session::Mode(mode)) if self.outcomes.is_empty() => {
+                self.settings.mode = mode.clone();
+                Outcome::Ok
+            }
             _ => self.outcomes.pop_front().unwrap_or(Outcome::Ok),
         }
     }
@@ -186,14 +229,19 @@ impl Stage {
                 _ => io(2),
             });
         };
-        let stamp = stamp(bytes);
+        let stamp = self.stamp(path, bytes);
         match what {
             ReadAs::Stat => Outcome::Stat { kind: FileKind::File, stamp, link: None },
             ReadAs::Text { .. } => {
                 let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
                 let utf8 = std::str::from_utf8(body).is_ok();
-                let form = TextForm { bom: body.len() < bytes.len(), utf8, ..TextForm::default() };
-                Outcome::Text { text: String::from_utf8_lossy(body).into_owned(), form, stamp }
+                let text = String::from_utf8_lossy(body).into_owned();
+                let form = TextForm { bom: body.len() < bytes.len(), utf8, eol: eol(&text), ..TextForm::default() };
+                Outcome::Text { text, form, stamp }
+            }
+            ReadAs::Image { max_side: Some(_), .. } if bytes.starts_with(b"\x89PNG") => {
+                let blob = Blob::new("b", "image/png", bytes.clone());
+                Outcome::Media { blob, original: Some((4_000, 3_000)), shown: Some((2_000, 1_500)), stamp }
             }
             ReadAs::Image { .. } if bytes.starts_with(b"png") => {
                 let blob = Blob::new("b", "image/png", bytes.clone());
@@ -217,7 +265,9 @@ impl Stage {
         match &change.expect {
             Expect::Absent => assert_eq!(old, None),
             Expect::Exists => assert!(old.is_some()),
-            Expect::Unchanged(expected) => assert_eq!(old.as_deref().map(stamp).as_ref(), Some(expected)),
+            Expect::Unchanged(expected) => {
+                assert_eq!(old.as_deref().map(|old| self.stamp(&change.path, old)).as_ref(), Some(expected));
+            }
             Expect::Anything => {}
         }
         let old = old.unwrap_or_default();
@@ -227,7 +277,10 @@ impl Stage {
         let new = match &change.new {
             New::Whole { text, like } => {
                 bom = like.is_some_and(|form| form.bom);
-                text.clone()
+                match like {
+                    Some(form) if form.eol == Eol::Crlf => text.replace('\n', "\r\n"),
+                    _ => text.clone(),
+                }
             }
             New::Splices(splices) => {
                 let (mut out, mut at) = (String::new(), 0);
@@ -245,10 +298,11 @@ impl Stage {
             }
         };
         let bytes = if bom { [b"\xef\xbb\xbf", new.as_bytes()].concat() } else { new.into_bytes() };
-        let stamp = stamp(&bytes);
+        let to = change.to.as_ref().unwrap_or(&change.path);
         if change.new != New::Gone {
-            self.files.insert(change.to.clone().unwrap_or_else(|| change.path.clone()), bytes);
+            self.put(to.clone(), bytes.clone());
         }
+        let stamp = self.stamp(to, &bytes);
         Ok(ChangeDone {
             path: change.path.clone(),
             to: change.to.clone(),
@@ -256,6 +310,14 @@ impl Stage {
             diff: String::new(),
             stamp: Some(stamp),
         })
+    }
+}
+
+fn eol(text: &str) -> Eol {
+    match (text.matches("\r\n").count(), text.matches('\n').count()) {
+        (0, _) => Eol::Lf,
+        (pairs, feeds) if pairs == feeds => Eol::Crlf,
+        _ => Eol::Mixed,
     }
 }
 

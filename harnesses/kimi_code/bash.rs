@@ -80,6 +80,8 @@ fn run(cx: &Context, args: &Args, background: bool) -> Run {
             set("TERM", "dumb"),
             set("GIT_TERMINAL_PROMPT", "0"),
             set("SHELL", "/bin/bash"),
+            // The original sets none, and one that is empty counts as none.
+            set("PAGER", ""),
         ],
         keep: KEPT,
         ..Run::new(args.str("command"))

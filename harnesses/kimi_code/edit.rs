@@ -6,7 +6,7 @@ use protocol::{Action, Change, Done, Eol, Expect, Failure, New, Outcome, ReadAs,
 use super::args::Args;
 use super::envelope::Said;
 use super::paths::{self, For};
-use super::{nested, refusal};
+use super::{links, nested, refusal};
 use crate::{Context, Next};
 
 /// Bytes of a file that is edited.
@@ -20,6 +20,10 @@ pub(super) fn next(cx: &Context, args: &Args, did: &[Done]) -> Next {
     let full = match resolved.and_then(|full| paths::writable(cx, &full).map(|()| full)) {
         Ok(full) => full,
         Err(text) => return said(Said::failed(text)),
+    };
+    let did = match links::followed(cx, "Edit", &full, did) {
+        Ok(did) => did,
+        Err(next) => return *next,
     };
     if old == new {
         return said(Said::failed("No changes to make: old_string and new_string are exactly the same."));
@@ -54,7 +58,7 @@ pub(super) fn next(cx: &Context, args: &Args, did: &[Done]) -> Next {
             "old_string not found in {path}, the file contents may be out of date. Please use the Read Tool to reload the content.\n"
         ))),
         found if found.len() > 1 && !all => said(Said::failed(format!(
-            "old_string is not unique in {path} (found {} occurrences). Set replace_all=true to change them all, or take more of the surrounding text into old_string to change only one.",
+            "old_string is not unique in {path} (found {} occurrences). To replace every occurrence, set replace_all=true. To replace only one occurrence, include more surrounding context in old_string.",
             found.len()
         ))),
         found => {

@@ -4,7 +4,7 @@ use protocol::{Action, Done, Failure, Outcome, Part, ReadAs, World};
 use super::args::Args;
 use super::envelope::{self, Said};
 use super::paths::{self, For};
-use super::refusal;
+use super::{links, refusal};
 use crate::{Context, Next};
 
 /// Pixels of the longer side.
@@ -23,6 +23,10 @@ pub(super) fn next(cx: &Context, args: &Args, did: &[Done]) -> Next {
     let full = match paths::resolve(cx, path, For::Reading) {
         Ok(full) => full,
         Err(text) => return said(Said::failed(text)),
+    };
+    let did = match links::followed(cx, "ReadMediaFile", &full, did) {
+        Ok(did) => did,
+        Err(next) => return *next,
     };
     let whole = args.flag("full_resolution") == Some(true);
     let Some(first) = did.first() else {
@@ -71,7 +75,7 @@ pub(super) fn next(cx: &Context, args: &Args, did: &[Done]) -> Next {
                 said(Said::failed(format!("\"{path}\" is a text file. Use Read to read text files.")))
             }
             Some(_) => said(Said::failed(format!(
-                "\"{path}\" is not a supported image or video file. Text files are for Read; for other binary formats use Bash or an MCP tool."
+                "\"{path}\" is not a supported image or video file. Use Read for text files, or Bash or an MCP tool for other binary formats."
             ))),
         },
         Outcome::Failed(Failure::Io { errno: refusal::ENOENT, .. }) => {

@@ -11,6 +11,7 @@ mod compact;
 mod edit;
 mod envelope;
 mod fetch;
+mod links;
 mod media;
 mod nested;
 mod outside;

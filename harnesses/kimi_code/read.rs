@@ -8,7 +8,7 @@ use super::args::Args;
 use super::envelope::Said;
 use super::page::{self, Ask};
 use super::paths::{self, For};
-use super::{nested, refusal};
+use super::{links, nested, refusal};
 use crate::{Context, Next};
 
 /// Bytes of a file that is paged through.
@@ -28,6 +28,10 @@ pub(super) fn next(cx: &Context, args: &Args, did: &[Done]) -> Next {
     let full = match paths::resolve(cx, path, For::Reading) {
         Ok(full) => full,
         Err(text) => return said(Said::failed(text)),
+    };
+    let did = match links::followed(cx, "Read", &full, did) {
+        Ok(did) => did,
+        Err(next) => return *next,
     };
     let read = |what: ReadAs| Next::Do(vec![Action::World(World::Read { path: full.clone(), what })]);
     let Some(first) = did.first() else {
@@ -62,7 +66,7 @@ pub(super) fn next(cx: &Context, args: &Args, did: &[Done]) -> Next {
                 Said::failed(format!("\"{path}\" is not readable as UTF-8 text. Only text files can be read."))
             } else {
                 Said::failed(format!(
-                    "\"{path}\" is not valid UTF-8 or UTF-16 text. Text in another encoding (GBK, say) has to be converted to UTF-8 before it can be read (`iconv` does that)."
+                    "\"{path}\" is not valid UTF-8 or UTF-16 text. Only UTF-8 and UTF-16 text files can be read; for other encodings (e.g. GBK), convert the file to UTF-8 first (e.g. with `iconv`)."
                 ))
             }
         }

@@ -21,17 +21,10 @@ pub(super) fn glob(cx: &Context, call: &str, args: &Args, did: &[Done]) -> Next 
         Some(Ok(root)) => root,
         Some(Err(text)) => return Next::Answer(Said::failed(text).answer("Glob", did)),
     };
-    let (pattern, without) = read_glob(args.str("pattern"));
+    let pattern = args.str("pattern");
     let Some(first) = did.first() else {
-        let ignored = args.flag("include_ignored") == Some(true);
-        let search = Search {
-            root,
-            pattern,
-            globs: without.into_iter().chain(no_vcs()).collect(),
-            hidden: true,
-            respect_ignore: !ignored,
-            ..Search::default()
-        };
+        let search =
+            Search { root, hidden: true, respect_ignore: args.flag("include_ignored") != Some(true), ..named(pattern) };
         return Next::Do(vec![Action::World(World::Glob(search))]);
     };
     let said = match &first.outcome {
@@ -45,25 +38,22 @@ pub(super) fn glob(cx: &Context, call: &str, args: &Args, did: &[Done]) -> Next 
         Outcome::Failed(Failure::Io { errno: refusal::ENOENT, .. }) => {
             Said::failed(format!("{} does not exist", root.display()))
         }
-        Outcome::Failed(Failure::Other(why)) => {
-            // The search ties a bare pattern to any depth; the model wrote it without that.
-            Said::failed(format!(
-                "Glob failed: rg: {}",
-                why.replacen(&format!("'**/{pattern}'"), &format!("'{pattern}'"), 1)
-            ))
-        }
+        Outcome::Failed(Failure::Other(why)) => Said::failed(format!("Glob failed: rg: {why}")),
         other => refusal::said("Glob", other),
     };
     said.next("Glob", call, did)
 }
 
-/// A pattern as ripgrep reads it: `/x` is tied to the root of the search, `!x` is all but that. The second is left out.
-fn read_glob(pattern: &str) -> (String, Option<String>) {
+/// A pattern as ripgrep reads its own: what it names is found even where rules hide it; `!x` is all but that.
+fn named(pattern: &str) -> Search {
+    let all = || "**/*".to_owned();
     match pattern {
-        "" => ("**/*".to_owned(), None),
-        pattern if pattern.starts_with('!') => ("**/*".to_owned(), Some(pattern.to_owned())),
-        pattern if pattern.starts_with('/') && !pattern[1..].contains('/') => (format!(".{pattern}"), None),
-        pattern => (pattern.to_owned(), None),
+        "" => Search { pattern: all(), globs: no_vcs(), ..Search::default() },
+        pattern if pattern.starts_with('!') => {
+            let globs = no_vcs().into_iter().chain([pattern.to_owned()]).collect();
+            Search { pattern: all(), globs, ..Search::default() }
+        }
+        pattern => Search { pattern: pattern.to_owned(), globs: no_vcs(), overrides: true, ..Search::default() },
     }
 }
 
@@ -102,9 +92,10 @@ fn no_vcs() -> Vec<String> {
     VCS.iter().map(|name| format!("!{name}")).collect()
 }
 
-/// Without secret files, last changed first.
+/// Without secret files and links, last changed first.
 fn newest(found: &Found) -> impl Iterator<Item = &Hit> {
-    let files = found.hits.iter().filter(|hit| hit.kind == FileKind::File && !paths::is_secret(&hit.path));
+    let is_file = |hit: &&Hit| hit.kind == FileKind::File && !hit.is_link && !paths::is_secret(&hit.path);
+    let files = found.hits.iter().filter(is_file);
     let mut hits: Vec<&Hit> = files.collect();
     hits.sort_by(|a, b| b.mtime_ns.cmp(&a.mtime_ns).then_with(|| a.path.cmp(&b.path)));
     hits.into_iter()
@@ -117,7 +108,7 @@ pub(super) fn grep(cx: &Context, call: &str, args: &Args, did: &[Done]) -> Next 
         Some(Err(text)) => return Next::Answer(Said::failed(text).answer("Grep", did)),
     };
     let Some(first) = did.first() else {
-        return Next::Do(vec![Action::World(World::Grep(search(args, &root)))]);
+        return Next::Do(vec![Action::World(World::Grep(search(cx, args, &root)))]);
     };
     let said = match &first.outcome {
         Outcome::Matches(found) => Said::ok(matches(cx, args, found)),
@@ -132,14 +123,18 @@ pub(super) fn grep(cx: &Context, call: &str, args: &Args, did: &[Done]) -> Next 
     said.next("Grep", call, did)
 }
 
-fn search(args: &Args, root: &Path) -> Search {
+fn search(cx: &Context, args: &Args, root: &Path) -> Search {
     let content = args.text("output_mode") == Some("content");
     let around = |key: &str| args.count("-C").or_else(|| args.count(key)).filter(|_| content).unwrap_or(0);
+    // The last one decides: no glob of the model's opens those folders.
     let globs = args.text("glob").map(str::to_owned).into_iter().chain(no_vcs());
     Search {
         root: root.to_owned(),
         pattern: args.str("pattern").to_owned(),
         globs: globs.collect(),
+        overrides: true,
+        glob_base: Some(cx.settings.cwd.clone()),
+        binary: true,
         types: args.text("type").map(str::to_owned).into_iter().collect(),
         ignore_case: args.flag("-i") == Some(true),
         multiline: args.flag("multiline") == Some(true),

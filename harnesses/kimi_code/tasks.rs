@@ -15,7 +15,7 @@ const ROUNDS: u64 = 40;
 const SHORTEST: Millis = 200;
 
 const NOTHING_RUNS: &str = "No background tasks are running, so there is nothing to wait for. Finished tasks report back via automatic notification.";
-const STILL_RUNNING: &str = "The wait ended before the task finished — a timeout is not an error. Wait once more with WaitFor, or do something else meanwhile; the end is reported by itself as well.";
+const STILL_RUNNING: &str = "The wait ended before the task finished — a timeout is not an error. Call WaitFor again to keep waiting, or continue with other work; completion also arrives via automatic notification.";
 
 pub(super) fn list(cx: &Context, call: &Call, args: &Args, did: &[Done]) -> Next {
     if did.is_empty() {

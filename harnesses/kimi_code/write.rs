@@ -4,7 +4,7 @@ use protocol::{Action, Change, Done, Expect, Failure, New, Outcome, ReadAs, Worl
 use super::args::Args;
 use super::envelope::Said;
 use super::paths::{self, For};
-use super::{nested, refusal};
+use super::{links, nested, refusal};
 use crate::{Context, Next};
 
 /// Bytes of a file that something is put at the end of.
@@ -18,6 +18,10 @@ pub(super) fn next(cx: &Context, args: &Args, did: &[Done]) -> Next {
     let full = match resolved.and_then(|full| paths::writable(cx, &full).map(|()| full)) {
         Ok(full) => full,
         Err(text) => return said(Said::failed(text)),
+    };
+    let did = match links::followed(cx, "Write", &full, did) {
+        Ok(did) => did,
+        Err(next) => return *next,
     };
     if path.ends_with('/') {
         return said(Said::failed("write failed: path is a directory"));

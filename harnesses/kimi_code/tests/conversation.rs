@@ -13,7 +13,7 @@ fn facts(s: &mut Stage) {
 
 #[test]
 fn first_request() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.docs = vec![Doc { path: "/w/AGENTS.md".into(), project: true, text: "Be brief.\n".into() }];
     s.skills = vec![SkillInfo {
         name: "greet".into(),
@@ -33,7 +33,7 @@ fn first_request() {
 
 #[test]
 fn sub_agents_have_their_own_opening() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     let check = |s: &mut Stage, kind: &str, tools: &[&str], role: &str| {
         s.persona = Persona { name: kind.into(), depth: 1, ..Persona::default() };
         let opening = KimiCode.open(&s.cx());
@@ -84,7 +84,7 @@ fn sub_agents_have_their_own_opening() {
 
 #[test]
 fn results_of_unknown_tools_come_first() {
-    let mut s = Stage::new(&[("a.txt", "x\n")]);
+    let mut s = stage(&[("a.txt", "x\n")]);
     s.push(user("go"));
     s.say(0);
     let from = s.items.len();
@@ -108,7 +108,7 @@ fn results_of_unknown_tools_come_first() {
 
 #[test]
 fn instructions_below_are_told_once() {
-    let mut s = Stage::new(&[("sub/AGENTS.md", "r"), ("sub/x.txt", "x\n"), ("sub/deep/y.txt", "y\n")]);
+    let mut s = stage(&[("sub/AGENTS.md", "r"), ("sub/x.txt", "x\n"), ("sub/deep/y.txt", "y\n")]);
     s.said = vec![Entry::User(Content::Plain("x".into()))];
     s.call("Read", r#"{"path":"sub/x.txt"}"#);
     let told = texts(&s.say(0));
@@ -120,7 +120,7 @@ fn instructions_below_are_told_once() {
 
 #[test]
 fn plan_mode_and_stale_lists_are_brought_to_mind() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.push(user("go"));
     s.say(0);
     s.settings.mode = Mode::Plan { file: "/s/p".into() };
@@ -146,7 +146,7 @@ fn plan_mode_and_stale_lists_are_brought_to_mind() {
 
 #[test]
 fn the_date_is_told_again_when_it_changes() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.push(user("one"));
     facts(&mut s);
     s.say(0);
@@ -161,7 +161,7 @@ fn the_date_is_told_again_when_it_changes() {
 
 #[test]
 fn replies_are_read() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     let stop = |text: &str| reply(vec![Block::text(text)], Stop::End);
     assert_eq!(KimiCode.read(&s.cx(), &stop("done")), Reading::Stop(End::Done));
     assert!(matches!(KimiCode.read(&s.cx(), &stop("")), Reading::Again { drop_reply: true, .. }));
@@ -178,7 +178,7 @@ fn replies_are_read() {
 
 #[test]
 fn stopped_calls_say_so() {
-    let s = Stage::new(&[]);
+    let s = stage(&[]);
     let bash = call("1", "Bash", r#"{"command":"x"}"#);
     let run = Action::World(World::Run(protocol::Run::new("x")));
     let outcome = Outcome::Interrupted { output: Some(Captured::whole("start\n")) };
@@ -194,7 +194,7 @@ fn stopped_calls_say_so() {
 
 #[test]
 fn a_summary_begins_anew() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.push(user("first"));
     facts(&mut s);
     s.say(0);
@@ -219,7 +219,7 @@ fn a_summary_begins_anew() {
 
 #[test]
 fn calls_of_other_dialects_are_told_in_this_one() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.push(user("go"));
     s.reply(&[call("1", "exec_command", r#"{"cmd":"ls"}"#), call("2", "odd_tool", "{}")]);
     let run = Done {
@@ -242,7 +242,7 @@ fn calls_of_other_dialects_are_told_in_this_one() {
 
 #[test]
 fn own_servers_get_what_the_original_sends() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     assert_eq!(KimiCode.tune(&s.cx()).extras, []);
     s.settings.provider = "kimi-for-coding".into();
     s.model.context_window = 262_144;

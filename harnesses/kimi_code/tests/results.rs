@@ -7,7 +7,7 @@ const A: &str = "alpha\nbeta\ngamma\nbeta\n";
 
 #[test]
 fn reads() {
-    let mut s = Stage::new(&[("a.txt", A), (".env", "x"), ("sub/x.txt", "x\n"), ("fake.png", "text"), ("v.mp4", "x")]);
+    let mut s = stage(&[("a.txt", A), (".env", "x"), ("sub/x.txt", "x\n"), ("fake.png", "text"), ("v.mp4", "x")]);
     s.ok("Read", json!({"path": "a.txt", "n_lines": 1}), "1\talpha\n<system>1 line read from file starting from line 1. Total lines in file: 4. Requested range complete. Effective max_chars: 100000.</system>");
     s.fails("Read", json!({"path": "nope.txt"}), "\"nope.txt\" does not exist.");
     s.fails("Read", json!({"path": "sub"}), "\"sub\" is not a file.");
@@ -46,7 +46,7 @@ fn reads() {
 
 #[test]
 fn writes_and_edits() {
-    let mut s = Stage::new(&[("a.txt", A), ("crlf.txt", "x\r\ny\r\n"), ("sub/x", "x")]);
+    let mut s = stage(&[("a.txt", A), ("crlf.txt", "x\r\ny\r\n"), ("sub/x", "x")]);
     s.ok("Write", json!({"path": "new/x.txt", "content": "héllo\n"}), "Wrote 7 bytes to new/x.txt");
     s.ok("Write", json!({"path": "new/x.txt", "content": "more", "mode": "append"}), "Appended 4 bytes to new/x.txt");
     s.ok("Write", json!({"path": "fresh.txt", "content": "z", "mode": "append"}), "Appended 1 bytes to fresh.txt");
@@ -76,10 +76,44 @@ fn writes_and_edits() {
 }
 
 #[test]
+fn links_out_of_the_folder_are_not_followed() {
+    let check = |outcomes: Vec<Outcome>, expected: Option<&str>| {
+        let did: Vec<Done> = (outcomes.into_iter())
+            .map(|outcome| {
+                let action = Action::World(World::Read { path: "/w/lnk".into(), what: ReadAs::Stat });
+                Done { action, outcome, took: 0, at: 0, tag: 0 }
+            })
+            .collect();
+        let call = call("c", "Read", r#"{"path":"lnk"}"#);
+        let answer = match KimiCode.next(&stage(&[]).cx(), &call, &did) {
+            Next::Answer(answer) => Some(answer.content.text()),
+            _ => None,
+        };
+        let expected = expected.map(|text| format!("<system>ERROR: Tool execution failed.</system>\n{text}"));
+        assert_eq!(answer, expected);
+    };
+    let stamp = Stamp { len: 0, mtime_ns: 0, hash: String::new() };
+    let to = |target: &str| Outcome::Stat { kind: FileKind::File, stamp: stamp.clone(), link: Some(target.into()) };
+    let missing = || Outcome::Failed(Failure::Io { path: "/w/lnk".into(), errno: 2, message: "no".into() });
+    let listed = |is_link: bool| {
+        let hit = Hit { path: "/w/lnk".into(), is_link, ..Hit::default() };
+        Outcome::Paths(Found { hits: vec![hit], more: false })
+    };
+    let out = "\"/w/lnk\" resolves to \"/etc/hostname\" through a symbolic link that points outside the working directory. Access is blocked; use the real path directly or add the target directory to the workspace.";
+    check(vec![to("/etc/hostname")], Some(out));
+    check(vec![to("/w/a.txt")], None);
+    check(
+        vec![missing(), listed(true)],
+        Some("\"/w/lnk\" is a symbolic link whose target does not exist. Access is blocked."),
+    );
+    check(vec![missing(), listed(false)], None);
+}
+
+#[test]
 fn commands() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     let mut check = |outcomes: Vec<Outcome>, args: Value, failed: bool, expected: &str| {
-        s.outcomes = outcomes;
+        s.outcomes = outcomes.into();
         let answer = s.call("Bash", &args.to_string());
         let failed_line = if failed { "<system>ERROR: Tool execution failed.</system>\n" } else { "" };
         let text = answer.content.text();
@@ -133,22 +167,21 @@ fn commands() {
         ),
     );
     let long: String = (1..=12_000).map(|n| format!("{n}\n")).collect();
-    let saved = Outcome::Saved { path: "/s/o".into(), chars: 0, bytes: 0 };
-    s.outcomes = vec![ran(&long, Exit::Code(3)), saved];
+    s.outcomes = [ran(&long, Exit::Code(3))].into();
     let text = s.call("Bash", r#"{"command":"seq"}"#).content.text();
-    assert!(text.contains("\noutput_size_chars: 60894\noutput_path: /s/o\n"), "{}", &text[..500]);
+    assert!(text.contains("\noutput_size_chars: 60894\noutput_path: /s/out.txt\n"), "{}", &text[..500]);
     assert!(text.contains("[elided: chars [4096, 59903)]\n\n[preview: chars [59903, 60927)]"));
     assert!(text.ends_with(&format!("12000\nCommand failed with exit code: 3.\n\ntask_id: {id}\noutput_size_bytes: 60894\nnext_step: Use TaskOutput(task_id=\"{id}\") to query the task output.")));
 }
 
 #[test]
 fn a_command_is_run_as_the_original_runs_it() {
-    let mut s = Stage::new(&[]);
-    s.outcomes = vec![ran("", Exit::Code(0))];
+    let mut s = stage(&[]);
+    s.outcomes = [ran("", Exit::Code(0))].into();
     s.call("Bash", r#"{"command":"pwd","cwd":"sub","timeout":400}"#);
     let Some(Action::World(World::Run(run))) = s.did.first() else { panic!() };
     assert_eq!((run.cwd.clone(), run.timeout), (Some("/w/sub".into()), Some(300_000)));
-    s.outcomes = vec![running("", 3), listed(3, Exit::Running)];
+    s.outcomes = [running("", 3), listed(3, Exit::Running)].into();
     s.call("Bash", r#"{"command":"x","run_in_background":true,"description":"d","disable_timeout":true}"#);
     let Some(Action::World(World::Run(run))) = s.did.first() else { panic!() };
     assert_eq!((run.background, run.timeout), (true, None));
@@ -156,7 +189,7 @@ fn a_command_is_run_as_the_original_runs_it() {
 
 #[test]
 fn searches() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     let hit = |path: &str, mtime_ns: u64, lines: Vec<(u64, String, bool)>| Hit {
         path: PathBuf::from("/w").join(path),
         mtime_ns,
@@ -164,7 +197,7 @@ fn searches() {
         ..Hit::default()
     };
     let line = |n: u64, text: &str, context: bool| (n, text.to_owned(), context);
-    let found = |s: &mut Stage, hits: Vec<Hit>| s.outcomes = vec![Outcome::Matches(Found { hits, more: false })];
+    let found = |s: &mut Stage, hits: Vec<Hit>| s.outcomes = [Outcome::Matches(Found { hits, more: false })].into();
     let hits = || {
         vec![
             hit("a.txt", 1, vec![line(1, "x y x", false), line(2, "z", true)]),
@@ -191,18 +224,19 @@ fn searches() {
         "Wall time: 1.000 seconds\nNo non-sensitive matches found\nFiltered 1 sensitive file(s): .env",
     );
     s.outcomes =
-        vec![Outcome::Failed(Failure::Other("regex parse error:\n    (?:()\n    ^\nerror: unclosed group".into()))];
+        [Outcome::Failed(Failure::Other("regex parse error:\n    (?:()\n    ^\nerror: unclosed group".into()))].into();
     s.fails("Grep", json!({"pattern": "("}), "Failed to grep: error: unclosed group\n\nripgrep stderr:\nrg: regex parse error:\n    (?:()\n    ^\nerror: unclosed group");
-    s.outcomes = vec![Outcome::Paths(Found {
+    s.outcomes = [Outcome::Paths(Found {
         hits: vec![hit("old", 1, vec![]), hit("new", 2, vec![]), hit(".env", 3, vec![])],
         more: false,
-    })];
+    })]
+    .into();
     s.ok("Glob", json!({"pattern": "*"}), "Wall time: 1.000 seconds\nnew\nold");
-    s.outcomes = vec![Outcome::Failed(Failure::NotAFile { path: "/w/a".into(), kind: FileKind::File })];
+    s.outcomes = [Outcome::Failed(Failure::NotAFile { path: "/w/a".into(), kind: FileKind::File })].into();
     s.fails("Glob", json!({"pattern": "*", "path": "a"}), "/w/a is not a directory");
-    s.outcomes = vec![Outcome::Failed(Failure::Other(
-        "error parsing glob '**/[z': unclosed character class; missing ']'".into(),
-    ))];
+    s.outcomes =
+        [Outcome::Failed(Failure::Other("error parsing glob '[z': unclosed character class; missing ']'".into()))]
+            .into();
     s.fails(
         "Glob",
         json!({"pattern": "[z"}),
@@ -258,7 +292,7 @@ fn arguments_are_checked_in_ajvs_words() {
     check("WaitFor", r#"{"timeout":601}"#, "/timeout must be <= 600");
     let long = format!(r#"{{"options":[{{"label":"{}"}}]}}"#, "x".repeat(81));
     check("ExitPlanMode", &long, "/options/0/label must NOT have more than 80 characters");
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.fails("NoTool", json!({}), "Tool \"NoTool\" not found");
     s.fails("bash", json!({"command": "x"}), "Tool \"bash\" not found");
     s.fails(
@@ -270,7 +304,7 @@ fn arguments_are_checked_in_ajvs_words() {
 
 #[test]
 fn images() {
-    let mut s = Stage::new(&[("a.txt", A), ("fake.png", "text")]);
+    let mut s = stage(&[("a.txt", A), ("fake.png", "text")]);
     s.files.insert("/w/p.png".into(), b"\x89PNG1234".to_vec());
     let Content::Parts(parts) = s.call("ReadMediaFile", r#"{"path":"p.png"}"#).content else { panic!() };
     assert_eq!(parts[0], Part::text("<image path=\"/w/p.png\">"));
