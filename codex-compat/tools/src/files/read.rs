@@ -114,6 +114,31 @@ mod tests {
     }
 
     #[test]
+    fn a_link_says_where_it_leads() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().canonicalize().unwrap();
+        std::fs::create_dir(dir.join("d")).unwrap();
+        std::fs::write(dir.join("d/f"), "").unwrap();
+        let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, dir.join(name)).unwrap();
+        link("d/f", "one");
+        link("one", "two");
+        link("d", "folder");
+        link("no", "dangling");
+        let check = |name: &str, kind: FileKind, leads: Option<&str>| {
+            let Ok(Outcome::Stat { kind: seen, link, .. }) = stat(&dir.join(name)) else { panic!("{name}") };
+            assert_eq!((seen, link), (kind, leads.map(|to| dir.join(to))), "{name}");
+        };
+        check("d", FileKind::Folder, None);
+        check("d/f", FileKind::File, None);
+        check("one", FileKind::File, Some("d/f"));
+        check("two", FileKind::File, Some("d/f"));
+        check("folder", FileKind::Folder, Some("d"));
+        // A link on the way is none at the end.
+        check("folder/f", FileKind::File, None);
+        assert!(matches!(stat(&dir.join("dangling")), Err(Failure::Io { errno: libc::ENOENT, .. })));
+    }
+
+    #[test]
     fn files_that_hide_their_length_are_read() {
         let Ok(Outcome::Text { text, .. }) = read_text(Path::new("/proc/self/status"), 1 << 20) else { panic!() };
         assert!(text.starts_with("Name:"));
