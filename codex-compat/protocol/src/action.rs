@@ -223,8 +223,9 @@ pub struct Search {
     pub globs: Vec<String>,
     /// Take `globs`, and the `pattern` of a glob, as `rg --glob` takes its own: what one of them names is found even if it is hidden
     /// or ignored, `.git` is a folder as any other, and a glob names nothing but what it matches (`src` or `src/*` do not take
-    /// `src/b/c.py`; `src/**` does). `ignore_case` is then for the pattern only, as `rg -i` is. Else they choose among what the
-    /// rules let through, and naming a folder takes what is in it.
+    /// `src/b/c.py`; `src/**` does, unless a rule leaves out the folder and no glob names it). A `/` in front ties a glob to
+    /// `glob_base`. In a content search `ignore_case` is then for the pattern only, as `rg -i` is. Else they choose among what
+    /// the rules let through, and naming a folder takes what is in it.
     pub overrides: bool,
     /// With `overrides`: the folder that globs with a `/` in them start from, as ripgrep's do from its working folder. None: `root`.
     #[serde(with = "crate::path_text::option", skip_serializing_if = "Option::is_none")]

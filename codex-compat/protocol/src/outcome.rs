@@ -282,8 +282,10 @@ pub struct Hit {
     /// Line number and text, context lines marked; empty for path results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<(u64, String, bool)>,
-    /// With `Search::binary`: it matches and has a NUL byte around this offset. Of a file that was met on the way, `lines` are
-    /// those before it and no more was searched; of the file that the search was for, `lines` end at the first match after it.
+    /// With `Search::binary`: it matches and has a NUL byte around this offset; `lines` are those found before the NUL was. As in
+    /// ripgrep, a file that is the `root` is searched beyond it, to its first match ("binary file matches"); one that is met on
+    /// the way only up to it ("WARNING: stopped searching binary file after match"), and not at all where it comes in the
+    /// first 64 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binary: Option<u64>,
 }

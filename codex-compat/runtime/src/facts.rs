@@ -46,10 +46,15 @@ impl Thread {
                 Fact::Shell(shell.file_name().map_or_else(|| "sh".into(), |n| n.to_string_lossy().into_owned()))
             }
             Want::Git => Fact::Git(git(&self.settings().cwd).await),
-            Want::Listing { path, depth, limit, respect_ignore: _ } => {
+            Want::Listing { path, depth, limit, respect_ignore } => {
                 let path = self.settings().cwd.join(path);
-                let mut entries = Vec::new();
-                let more = list(&path, Path::new(""), *depth, *limit, &mut entries);
+                let (entries, more) = if *respect_ignore {
+                    self.host.unignored(&path, *depth, *limit).await
+                } else {
+                    let mut entries = Vec::new();
+                    let more = list(&path, Path::new(""), *depth, *limit, &mut entries);
+                    (entries, more)
+                };
                 Fact::Listing { path, entries, more }
             }
             Want::Stamps(paths) => {

@@ -64,6 +64,13 @@ impl Local {
         tokio::task::spawn_blocking(read).await.ok().flatten()
     }
 
+    /// What .gitignore and its like leave of a folder, down to `depth`: paths below it, folders with a slash behind them, in
+    /// order. True: there are more than `limit`.
+    pub async fn unignored(&self, path: &Path, depth: u8, limit: usize) -> (Vec<String>, bool) {
+        let path = path.to_owned();
+        tokio::task::spawn_blocking(move || search::unignored(&path, depth, limit)).await.unwrap_or_default()
+    }
+
     /// The next task that ended by itself or was stopped; for one listener. Cancel safe.
     pub async fn next_ended(&self) -> Ended {
         self.tasks.next_ended().await
@@ -90,6 +97,7 @@ fn read(path: &Path, what: ReadAs) -> Result<Outcome, Failure> {
 
 fn rooted(cx: &Scope, mut search: Search) -> Search {
     search.root = cx.cwd.join(PathBuf::from(&search.root));
+    search.glob_base = search.glob_base.map(|base| cx.cwd.join(base));
     search
 }
 

@@ -1,7 +1,7 @@
 //! `World::Grep`: lines that match, with their surroundings, file by file.
 use grep_regex::RegexMatcherBuilder;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
-use protocol::{Failure, Found, Outcome, Search};
+use protocol::{Failure, Found, Hit, Outcome, Search};
 
 use super::{
     Abandoned, existing, hit, limit,
@@ -13,7 +13,7 @@ const MAX_TEXT: usize = 16 << 20;
 /// Bytes of one line; longer ones are cut.
 const MAX_LINE: usize = 64 << 10;
 
-/// `search.limit` counts matching lines. Binary files are passed over. Errors: a bad pattern, in ripgrep's words.
+/// `search.limit` counts matching lines. Binary files are passed over or told of. Errors: a bad pattern, in ripgrep's words.
 pub(crate) fn grep(search: &Search, abandoned: &Abandoned) -> Result<Outcome, Failure> {
     let is_file = existing(&search.root)?.is_file();
     let matcher = RegexMatcherBuilder::new()
@@ -31,10 +31,14 @@ pub(crate) fn grep(search: &Search, abandoned: &Abandoned) -> Result<Outcome, Fa
         .after_context(search.after)
         .binary_detection(BinaryDetection::quit(0))
         .build();
-    let names = Names::new(&search.globs, search.ignore_case)?;
+    if search.binary && is_file {
+        // As in ripgrep: what is asked for by its name is searched to the end.
+        searcher.set_binary_detection(BinaryDetection::convert(0));
+    }
+    let names = Names::of_grep(search)?;
     let mut found = Found::default();
     let mut room = Room { lines: limit(search.limit), bytes: MAX_TEXT, more: false };
-    for entry in walk(search)?.filter_map(Result::ok) {
+    for entry in walk(search, &names)?.filter_map(Result::ok) {
         if abandoned.get() {
             found.more = true;
             break;
@@ -44,18 +48,15 @@ pub(crate) fn grep(search: &Search, abandoned: &Abandoned) -> Result<Outcome, Fa
         if !wanted {
             continue;
         }
-        let below = entry.path().strip_prefix(&search.root).unwrap_or(entry.path());
-        if !is_file && !names.take(below) {
+        if !is_file && !names.take(&search.root, entry.path(), false) {
             continue;
         }
-        let mut lines = Lines { lines: Vec::new(), matched: false, binary: false, room: &mut room };
+        let mut lines = Lines { lines: Vec::new(), matched: false, binary: None, room: &mut room };
         // What cannot be read is passed over, as ripgrep does after its message.
         let _ = searcher.search_path(&matcher, entry.path(), &mut lines);
-        if lines.matched && !lines.binary {
-            let lines = lines.lines;
-            let mut hit = hit(entry.into_path());
-            hit.lines = lines;
-            found.hits.push(hit);
+        if lines.matched && (search.binary || lines.binary.is_none()) {
+            let Lines { lines, binary, .. } = lines;
+            found.hits.push(Hit { lines, binary, ..hit(entry.into_path()) });
         }
         if room.more {
             found.more = true;
@@ -75,7 +76,8 @@ struct Room {
 struct Lines<'a> {
     lines: Vec<(u64, String, bool)>,
     matched: bool,
-    binary: bool,
+    /// Where, about, the first NUL byte is.
+    binary: Option<u64>,
     room: &'a mut Room,
 }
 
@@ -100,13 +102,16 @@ impl Lines<'_> {
 impl Sink for Lines<'_> {
     type Error = std::io::Error;
 
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
+    fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
         if self.room.lines == 0 {
             self.room.more = true;
             return Ok(false);
         }
         self.room.lines -= 1;
         self.matched = true;
+        if self.binary.is_some() && searcher.binary_detection().convert_byte().is_some() {
+            return Ok(false);
+        }
         Ok(self.add(found.line_number(), found.bytes(), false))
     }
 
@@ -118,8 +123,8 @@ impl Sink for Lines<'_> {
         Ok(self.add(context.line_number(), context.bytes(), true))
     }
 
-    fn binary_data(&mut self, _: &Searcher, _: u64) -> Result<bool, Self::Error> {
-        self.binary = true;
-        Ok(false)
+    fn binary_data(&mut self, searcher: &Searcher, at: u64) -> Result<bool, Self::Error> {
+        self.binary.get_or_insert(at);
+        Ok(searcher.binary_detection().convert_byte().is_some())
     }
 }

@@ -1,7 +1,8 @@
 //! Looking around: folders, names by pattern, content by regular expression. On ripgrep's crates, in a fixed order.
 //!
 //! Patterns are ripgrep's: `*` stops at `/`, a pattern without `/` matches at any depth, a leading `/` or `./` ties it to
-//! the root of the search, `!` in `globs` excludes, of several that match the last one decides.
+//! the root of the search, `!` in `globs` excludes, of several that match the last one decides. With `Search::overrides` they are
+//! ripgrep's `--glob` to the letter, and come before the ignore rules.
 mod grep;
 mod names;
 mod walk;
@@ -15,7 +16,7 @@ use protocol::{Failure, FileKind, Hit};
 
 pub(crate) use self::{
     grep::grep,
-    names::{glob, list},
+    names::{glob, list, unignored},
 };
 use crate::{fail, files::stamp};
 

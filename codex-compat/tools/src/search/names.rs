@@ -1,4 +1,4 @@
-//! `World::List` and `World::Glob`.
+//! `World::List`, `World::Glob`, and listings for prompts.
 use std::path::Path;
 
 use ignore::WalkBuilder;
@@ -25,20 +25,47 @@ pub(crate) fn list(path: &Path, depth: u8, max: usize, abandoned: &Abandoned) ->
     Ok(Outcome::Paths(first(paths, limit(max), abandoned)))
 }
 
+/// What .gitignore and its like leave of a folder, down to `depth`: relative paths, folders with a slash behind them, ordered
+/// by path. Hidden entries too; what is in `.git` is not. True: there are more than `max`.
+pub(crate) fn unignored(path: &Path, depth: u8, max: usize) -> (Vec<String>, bool) {
+    let walk = WalkBuilder::new(path)
+        .hidden(false)
+        .max_depth(Some(usize::from(depth.max(1))))
+        .filter_entry(|entry| {
+            entry.depth() < 2 || entry.path().parent().and_then(Path::file_name).is_none_or(|name| name != ".git")
+        })
+        .sort_by_file_name(|a, b| a.cmp(b))
+        .build();
+    let mut entries = Vec::new();
+    for entry in walk.filter_map(Result::ok).filter(|entry| entry.depth() > 0) {
+        if entries.len() == max {
+            return (entries, true);
+        }
+        let slash = if entry.path().is_dir() { "/" } else { "" };
+        entries.push(format!("{}{slash}", entry.path().strip_prefix(path).unwrap_or(entry.path()).display()));
+    }
+    (entries, false)
+}
+
 /// Files, and folders where asked for, that match `pattern` and `globs`, ordered by path.
 pub(crate) fn glob(mut search: Search, abandoned: &Abandoned) -> Result<Outcome, Failure> {
-    if let Some((root, rest)) = split_absolute(&search.pattern) {
+    if !search.overrides
+        && let Some((root, rest)) = split_absolute(&search.pattern)
+    {
         (search.root, search.pattern) = (root, rest);
     }
     if !existing(&search.root)?.is_dir() {
         return Err(Failure::NotAFile { path: search.root, kind: FileKind::File });
     }
-    let pattern = Pattern::new(&search.pattern, search.ignore_case)?;
-    let names = Names::new(&search.globs, search.ignore_case)?;
-    let files = walk(&search)?.filter_map(Result::ok).filter(|entry| entry.depth() > 0).filter_map(|entry| {
+    let names = Names::of_glob(&search)?;
+    let pattern = if search.overrides { None } else { Some(Pattern::new(&search.pattern, search.ignore_case)?) };
+    let walk = walk(&search, &names)?.filter_map(Result::ok).filter(|entry| entry.depth() > 0);
+    let files = walk.filter_map(|entry| {
         let below = entry.path().strip_prefix(&search.root).ok()?;
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-        let wanted = (search.folders || !is_dir) && pattern.matches_exactly(below) && names.take(below);
+        let wanted = (search.folders || !is_dir)
+            && pattern.as_ref().is_none_or(|pattern| pattern.matches_exactly(below))
+            && names.take(&search.root, entry.path(), is_dir);
         wanted.then(|| hit(entry.into_path()))
     });
     Ok(Outcome::Paths(first(files, limit(search.limit), abandoned)))

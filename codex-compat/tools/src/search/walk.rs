@@ -2,11 +2,15 @@
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::{Walk, WalkBuilder, types::TypesBuilder};
+use ignore::{
+    Walk, WalkBuilder,
+    overrides::{Override, OverrideBuilder},
+    types::TypesBuilder,
+};
 use protocol::{Failure, Search};
 
-/// Files and folders below `search.root`, ordered by path, folder by folder.
-pub(super) fn walk(search: &Search) -> Result<Walk, Failure> {
+/// Files and folders below `search.root`, ordered by path, folder by folder. Names that are no overrides are still to be looked at.
+pub(super) fn walk(search: &Search, names: &Names) -> Result<Walk, Failure> {
     let mut builder = WalkBuilder::new(&search.root);
     builder
         .standard_filters(false)
@@ -17,7 +21,9 @@ pub(super) fn walk(search: &Search) -> Result<Walk, Failure> {
         .git_global(search.respect_ignore)
         .git_exclude(search.respect_ignore)
         .sort_by_file_name(|a, b| a.cmp(b));
-    if search.respect_ignore {
+    if let Names::Overrides(overrides) = names {
+        builder.overrides(overrides.clone());
+    } else if search.respect_ignore {
         // What git keeps for itself is no part of the project.
         builder.filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
     }
@@ -33,24 +39,64 @@ pub(super) fn walk(search: &Search) -> Result<Walk, Failure> {
 }
 
 /// `globs` of a search.
-pub(super) struct Names(Vec<(Pattern, bool)>);
+pub(super) enum Names {
+    /// Each with whether it includes.
+    Filter(Vec<(Pattern, bool)>),
+    /// Applied by the walk, before its other rules.
+    Overrides(Override),
+}
 
 impl Names {
-    pub(super) fn new(globs: &[String], ignore_case: bool) -> Result<Names, Failure> {
-        globs
-            .iter()
-            .map(|glob| match glob.strip_prefix('!') {
-                Some(glob) => Ok((Pattern::new(glob, ignore_case)?, false)),
-                None => Ok((Pattern::new(glob, ignore_case)?, true)),
-            })
-            .collect::<Result<_, Failure>>()
-            .map(Names)
+    /// Of a search that chooses names by its globs only.
+    pub(super) fn of_grep(search: &Search) -> Result<Names, Failure> {
+        if search.overrides { Names::overrides(search, &search.globs, false) } else { Names::filter(search) }
     }
 
-    /// `path` is relative to the root of the search. Without a glob that matches: taken where no glob includes any.
-    pub(super) fn take(&self, path: &Path) -> bool {
-        let found = self.0.iter().rev().find(|(pattern, _)| pattern.matches(path));
-        found.map_or_else(|| !self.0.iter().any(|(_, includes)| *includes), |(_, includes)| *includes)
+    /// Of one whose pattern is a glob too, and the first of them where they are overrides.
+    pub(super) fn of_glob(search: &Search) -> Result<Names, Failure> {
+        if search.overrides {
+            Names::overrides(search, [&search.pattern].into_iter().chain(&search.globs), search.ignore_case)
+        } else {
+            Names::filter(search)
+        }
+    }
+
+    fn filter(search: &Search) -> Result<Names, Failure> {
+        let pattern = |glob: &String| match glob.strip_prefix('!') {
+            Some(glob) => Ok((Pattern::new(glob, search.ignore_case)?, false)),
+            None => Ok((Pattern::new(glob, search.ignore_case)?, true)),
+        };
+        search.globs.iter().map(pattern).collect::<Result<_, Failure>>().map(Names::Filter)
+    }
+
+    fn overrides<'a>(
+        search: &Search,
+        globs: impl IntoIterator<Item = &'a String>,
+        ignore_case: bool,
+    ) -> Result<Names, Failure> {
+        let bad = |e: ignore::Error| Failure::Other(e.to_string());
+        let mut builder = OverrideBuilder::new(search.glob_base.as_ref().unwrap_or(&search.root));
+        builder.case_insensitive(ignore_case).map_err(bad)?;
+        for glob in globs {
+            builder.add(glob).map_err(bad)?;
+        }
+        builder.build().map(Names::Overrides).map_err(bad)
+    }
+
+    /// Whether an entry that the walk gave is wanted.
+    pub(super) fn take(&self, root: &Path, path: &Path, is_dir: bool) -> bool {
+        match self {
+            Names::Filter(globs) => {
+                let below = path.strip_prefix(root).unwrap_or(path);
+                let found = globs.iter().rev().find(|(pattern, _)| pattern.matches(below));
+                // Without a glob that matches: taken where no glob includes any.
+                found.map_or_else(|| !globs.iter().any(|(_, includes)| *includes), |(_, includes)| *includes)
+            }
+            // The walk enters folders that no glob names, and has left out everything else.
+            Names::Overrides(overrides) => {
+                !is_dir || overrides.num_whitelists() == 0 || overrides.matched(path, true).is_whitelist()
+            }
+        }
     }
 }
 
