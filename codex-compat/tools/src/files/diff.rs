@@ -3,6 +3,8 @@ use std::{fmt::Write, time::Duration};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
+use super::text;
+
 /// Bytes of a diff; what is longer ends with a line that says so.
 const MAX_DIFF: usize = 256 << 10;
 const CONTEXT: usize = 3;
@@ -12,6 +14,10 @@ const MAX_TIME: Duration = Duration::from_millis(200);
 /// The hunks that make `new` out of `old` (None: no such file). Empty where nothing differs or one side is not text.
 pub(crate) fn unified(old: Option<&[u8]>, new: Option<&[u8]>) -> String {
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+    if old == new {
+        return String::new();
+    }
+    let (old, new) = (&*text::comparable(old), &*text::comparable(new));
     if old == new || is_binary(old) || is_binary(new) {
         return String::new();
     }
@@ -122,6 +128,8 @@ mod tests {
         check(Some("a"), Some("a\n"), "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n");
         check(Some("a\r\nb\r\n"), Some("a\r\nc\r\n"), "@@ -1,2 +1,2 @@\n a\r\n-b\r\n+c\r\n");
         check(Some("a\0b"), Some("c"), "");
+        let utf16 = unified(Some(b"\xFF\xFEa\0\n\0"), Some(b"\xFF\xFEb\0\n\0"));
+        assert_eq!(utf16, "@@ -1 +1 @@\n-a\n+b\n");
         let old = numbered(|n| n.to_string());
         let new = numbered(|n| if n == 10 { "ten".into() } else { n.to_string() });
         check(Some(&old), Some(&new), "@@ -7,7 +7,7 @@\n 7\n 8\n 9\n-10\n+ten\n 11\n 12\n 13\n");

@@ -8,3 +8,4 @@ pub(crate) mod read;
 pub(crate) mod save;
 pub(crate) mod stamp;
 mod text;
+mod utf16;
