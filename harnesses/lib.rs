@@ -8,12 +8,12 @@ mod claude_code;
 mod claude_code_bare;
 #[cfg(feature = "wip_deepseek_tui")]
 mod deepseek_tui;
+mod fenced;
 mod history;
 mod in_text;
 mod kimi_cli;
 mod kimi_code;
 mod mini_swe_agent;
-#[cfg(feature = "wip_minimal")]
 mod minimal;
 mod names;
 mod native;
@@ -26,7 +26,7 @@ mod registry;
 #[cfg(test)]
 mod stage;
 mod swe_agent;
-#[cfg(feature = "wip_zcode")]
+mod xml_call;
 mod zcode;
 
 use std::collections::BTreeMap;

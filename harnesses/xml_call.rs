@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::tools;
 use crate::in_text::{InText, TextCall};
 use crate::names;
 
@@ -13,12 +12,14 @@ const CLOSE: &str = "</function>";
 const PARAMETER: &str = "<parameter=";
 const PARAMETER_END: &str = "</parameter>";
 
-pub(super) fn find(text: &str, offered: &[&str]) -> InText {
+/// All calls in `text`, in order. `offered`: the names of the tools that the model may call; `schema`: of one of them, by which values
+/// are read that are no text.
+pub(crate) fn find(text: &str, offered: &[&str], schema: impl Fn(&str) -> Value) -> InText {
     let mut calls = Vec::new();
     let mut from = 0;
     while let Some(start) = begin(text, from) {
         let inside = start + OPEN.len();
-        match read(&text[inside..], offered) {
+        match read(&text[inside..], offered, &schema) {
             Ok((name, args, length)) => {
                 let at = framed(text, start..inside + length);
                 from = at.end;
@@ -62,10 +63,10 @@ fn framed(text: &str, call: Range<usize>) -> Range<usize> {
 
 /// Name, arguments, and how long the call is, its closing tag included. Between parameters nothing but white space may stand: a
 /// value that holds a closing tag itself cannot be told from two, and is not guessed at.
-fn read(body: &str, offered: &[&str]) -> Result<(String, String, usize), String> {
+fn read(body: &str, offered: &[&str], schema: impl Fn(&str) -> Value) -> Result<(String, String, usize), String> {
     let (name, mut rest) = body.split_once('>').ok_or_else(|| format!("`{OPEN}` without a name"))?;
     let name = names::meant(name, offered.iter().copied()).ok_or_else(|| format!("there is no tool named `{name}`"))?;
-    let schema = tools::schema(name);
+    let schema = schema(name);
     let mut args = Map::new();
     loop {
         rest = rest.trim_start();
@@ -103,8 +104,17 @@ mod tests {
 
     const OFFERED: [&str; 2] = ["read_file", "run_shell_command"];
 
+    fn schema(name: &str) -> Value {
+        match name {
+            "run_shell_command" => serde_json::json!({"properties": {
+                "command": {"type": "string"}, "timeout": {"type": "number"}, "is_background": {"type": "boolean"},
+            }}),
+            _ => Value::Null,
+        }
+    }
+
     fn check(text: &str, expected: &[(&str, &str)], rest: &str) {
-        let InText::Calls(calls) = find(text, &OFFERED) else { panic!("{text}") };
+        let InText::Calls(calls) = find(text, &OFFERED, schema) else { panic!("{text}") };
         let found: Vec<(&str, &str)> = calls.iter().map(|c| (c.name.as_str(), c.args.as_str())).collect();
         assert_eq!((found.as_slice(), crate::in_text::without(text, &calls).as_str()), (expected, rest), "{text}");
     }
@@ -127,14 +137,14 @@ mod tests {
     #[test]
     fn talk_is_text_and_what_is_cut_is_never_run() {
         for text in ["Qwen writes `<function=read_file>`.", "```\n<function=read_file>\n</function>\n```", ""] {
-            assert_eq!(find(text, &OFFERED), InText::None, "{text}");
+            assert_eq!(find(text, &OFFERED, schema), InText::None, "{text}");
         }
         for text in [
             "<function=read_file>\n<parameter=file_path>\n/w/a",
             "<function=nope>\n</function>",
             "<function=read_file>\n<parameter=file_path>\na</parameter>b</parameter>\n</function>",
         ] {
-            assert!(matches!(find(text, &OFFERED), InText::Unreadable(_)), "{text}");
+            assert!(matches!(find(text, &OFFERED, schema), InText::Unreadable(_)), "{text}");
         }
     }
 
@@ -145,7 +155,7 @@ mod tests {
             Just("<parameter=file_path>"), Just("</parameter>"), Just("\n"), Just("é"), Just("```"),
         ], 0..12)) {
             let text = pieces.concat();
-            if let InText::Calls(calls) = find(&text, &OFFERED) {
+            if let InText::Calls(calls) = find(&text, &OFFERED, schema) {
                 let _ = crate::in_text::without(&text, &calls);
             }
         }

@@ -102,7 +102,8 @@ pub fn script(harness: &str, dir: &Path) -> Option<Vec<crate::scripted::Turn>> {
         | "claude-code@1.0"
         | "claude-code@2.0"
         | "claude-code@2.1"
-        | "claude-code@current" => {
+        | "claude-code@current"
+        | "zcode" => {
             let bash = |command: &str| Turn::call("Bash", &json!({"command": command, "description": "Run a command"}));
             vec![
                 bash("ls")
@@ -195,6 +196,17 @@ pub fn script(harness: &str, dir: &Path) -> Option<Vec<crate::scripted::Turn>> {
                     .and_call("bash", &json!({"command": TEST_COMMAND})),
                 Turn::call("edit", &json!({"path": "streaks.py", "edits": [{"oldText": BROKEN, "newText": FIXED}]}))
                     .saying("The comparison ignores the month. I fix that."),
+                bash(TEST_COMMAND).saying("Now the tests again."),
+                done,
+            ]
+        }
+        "minimal" => {
+            let bash = |command: &str| Turn::call("bash", &json!({"command": command}));
+            let edit = "sed -i 's/day.day == previous.day + 1/(day - previous).days == 1/' streaks.py";
+            vec![
+                bash(&format!("ls && cat streaks.py && {TEST_COMMAND}"))
+                    .saying("I look at the project and run its tests."),
+                bash(edit).saying("The comparison ignores the month. I fix that."),
                 bash(TEST_COMMAND).saying("Now the tests again."),
                 done,
             ]

@@ -15,7 +15,7 @@ const HEADING: &str = "As you answer the user's questions, you can use the follo
 /// The blocks before the first prompt.
 pub(super) fn parts(generation: Generation, cx: &Context) -> Vec<Part> {
     let texts = match generation {
-        Generation::Classic => classic(cx),
+        Generation::Classic | Generation::Zcode => classic(generation, cx),
         // The rest is said by a system message behind the prompt.
         Generation::Current => [docs(cx), git(cx)].into_iter().flatten().collect(),
         _ => {
@@ -30,8 +30,7 @@ pub(super) fn parts(generation: Generation, cx: &Context) -> Vec<Part> {
     texts.into_iter().map(|text| Part::Text(reminder(&text))).collect()
 }
 
-fn classic(cx: &Context) -> Vec<String> {
-    let generation = Generation::Classic;
+fn classic(generation: Generation, cx: &Context) -> Vec<String> {
     let main = cx.persona.name.is_empty();
     let mut texts = vec![environment(cx), model(cx)];
     texts.extend(main.then(|| agents(generation, cx)).flatten());

@@ -1,4 +1,4 @@
-//! The generations of Claude Code that this folder speaks, and the small facts in which they differ.
+//! The generations of Claude Code that this folder speaks, its kin that has its own folder, and the small facts in which they differ.
 use super::shared::args::wrap;
 use super::shared::schema::Rules;
 
@@ -13,6 +13,8 @@ pub(super) enum Generation {
     V2_1,
     /// 2.1.332 as it speaks to models up to Opus 4.7: reminders in user messages, files read before they are edited.
     Classic,
+    /// ZCode, which has Claude Code's tools and, as far as it is known, speaks as `Classic` does (see `zcode`).
+    Zcode,
     /// 2.1.332 as it speaks to newer models: reminders are system messages between the turns.
     Current,
 }
@@ -26,11 +28,12 @@ impl Generation {
             V2_0 => "claude-code@2.0",
             V2_1 => "claude-code@2.1",
             Classic => "claude-code",
+            Zcode => "zcode",
             Current => "claude-code@current",
         }
     }
 
-    /// One of the two of 2.1.332.
+    /// One of the two of 2.1.332, or of that time.
     pub(super) fn newest(self) -> bool {
         self >= Classic
     }
@@ -40,7 +43,7 @@ impl Generation {
             V1_0 => Rules::First,
             V2_0 => Rules::Second,
             V2_1 => Rules::Third,
-            Classic | Current => Rules::Latest,
+            Classic | Zcode | Current => Rules::Latest,
         }
     }
 

@@ -51,6 +51,7 @@ pub(crate) static CLASSIC: ClaudeCode = ClaudeCode { generation: Generation::Cla
 pub(crate) static V1_0: ClaudeCode = ClaudeCode { generation: Generation::V1_0 };
 pub(crate) static V2_0: ClaudeCode = ClaudeCode { generation: Generation::V2_0 };
 pub(crate) static V2_1: ClaudeCode = ClaudeCode { generation: Generation::V2_1 };
+pub(crate) static ZCODE: ClaudeCode = ClaudeCode { generation: Generation::Zcode };
 pub(crate) static CURRENT: ClaudeCode = ClaudeCode { generation: Generation::Current };
 
 impl Harness for ClaudeCode {
@@ -161,7 +162,7 @@ impl ClaudeCode {
             "Read" => self.read_file(cx, &Read::of(&input.map), did),
             "Skill" => skill::next(generation, cx, input, did),
             "TaskOutput" => background::task_output(generation, cx, input, did),
-            "WebFetch" => web::next(cx, input, did),
+            "WebFetch" => web::next(generation, cx, input, did),
             "Write" => write::next(generation, cx, input, did),
             _ => todo::next(cx, input, did),
         }

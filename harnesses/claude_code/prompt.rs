@@ -15,8 +15,8 @@ const ALWAYS_TODOS: &str =
     "IMPORTANT: Always use the TodoWrite tool to plan and follow tasks throughout the conversation.";
 
 /// The first block of every system text.
-pub(super) fn identity(_cx: &Context) -> &'static str {
-    IDENTITY
+pub(super) fn identity(generation: Generation) -> &'static str {
+    if generation == Generation::Zcode { crate::zcode::IDENTITY } else { IDENTITY }
 }
 
 pub(super) fn open(generation: Generation, cx: &Context) -> Opening {
@@ -33,7 +33,7 @@ pub(super) fn open(generation: Generation, cx: &Context) -> Opening {
         text.push_str(&format!("\n\n{more}"));
     }
     let block = |text: &str| (Speaker::System, Content::Parts(vec![Part::text(text)]));
-    Opening { instructions: vec![block(IDENTITY), block(&text)], tools: tools::all(generation, cx) }
+    Opening { instructions: vec![block(identity(generation)), block(&text)], tools: tools::all(generation, cx) }
 }
 
 fn main(generation: Generation, cx: &Context) -> String {
@@ -79,7 +79,7 @@ fn main(generation: Generation, cx: &Context) -> String {
                 ],
             )
         }
-        Generation::Classic => {
+        Generation::Classic | Generation::Zcode => {
             let todo = match tools::listing(generation, cx) {
                 Listing::Tasks => "TaskCreate and TaskUpdate",
                 _ => "TodoWrite",

@@ -104,6 +104,23 @@ fn names(generation: Generation) -> &'static [&'static str] {
             "WebFetch",
             "Write",
         ],
+        // Of these, the names that ZCode has.
+        Generation::Zcode => &[
+            "Agent",
+            "AskUserQuestion",
+            "Bash",
+            "Edit",
+            "EnterPlanMode",
+            "ExitPlanMode",
+            "Glob",
+            "Grep",
+            "Read",
+            "Skill",
+            "TaskStop",
+            "TodoWrite",
+            "WebFetch",
+            "Write",
+        ],
         Generation::Current => &[
             "Agent",
             "AskUserQuestion",
@@ -198,7 +215,7 @@ fn schemas(generation: Generation) -> &'static Schemas {
         Generation::V1_0 => &V1_0,
         Generation::V2_0 => &V2_0,
         Generation::V2_1 => &V2_1,
-        Generation::Classic | Generation::Current => &LATEST,
+        Generation::Classic | Generation::Zcode | Generation::Current => &LATEST,
     }
 }
 

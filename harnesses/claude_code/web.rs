@@ -6,6 +6,7 @@ use protocol::{
 use serde_json::Value;
 
 use super::args::Input;
+use super::generation::Generation;
 use super::shared::refusal::{REJECTED, Wanted, failed, refused};
 use crate::{Context, Next};
 
@@ -17,7 +18,7 @@ const LONGEST_URL: usize = 2_000;
 
 const RULES: &str = "Answer from the text above alone, in few words, and with what matters: details, examples of code, names. Quote at most 125 characters in a row, in quotation marks, and say everything else in your own words. Do not comment on whether prompt or answer are lawful. Never repeat song lyrics word for word.";
 
-pub(super) fn next(cx: &Context, input: &Input, did: &[Done]) -> Next {
+pub(super) fn next(generation: Generation, cx: &Context, input: &Input, did: &[Done]) -> Next {
     let (url, prompt) = (input.text("url"), input.text("prompt"));
     let Some(first) = did.first() else {
         return match address(url) {
@@ -41,7 +42,7 @@ pub(super) fn next(cx: &Context, input: &Input, did: &[Done]) -> Next {
     match did.get(1).map(|done| &done.outcome) {
         None => Next::Do(vec![Action::Session(Session::Query {
             role: "side".into(),
-            prompt: Box::new(question(cx, &text, prompt)),
+            prompt: Box::new(question(generation, cx, &text, prompt)),
         })]),
         Some(Outcome::Queried { text, .. }) if offset + CHARS < all => Next::Answer(Answer::plain(format!(
             "{}\n\n[Only characters {offset} to {} of {all} were looked at. Call again with offset: {} for what follows.]",
@@ -128,9 +129,9 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-fn question(cx: &Context, page: &str, prompt: &str) -> OwnedPrompt {
+fn question(generation: Generation, cx: &Context, page: &str, prompt: &str) -> OwnedPrompt {
     let text = format!("\nWeb page content:\n---\n{page}\n---\n\n{prompt}\n\n{RULES}\n");
-    let identity = Content::Parts(vec![Part::text(super::prompt::identity(cx))]);
+    let identity = Content::Parts(vec![Part::text(super::prompt::identity(generation))]);
     let mut tune =
         Tune { max_output: Some(super::shared::profile::tune(cx).max_output.unwrap_or(32_000)), ..Tune::default() };
     tune.temperature = Some(1.0);

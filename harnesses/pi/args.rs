@@ -23,9 +23,9 @@ pub(super) enum Input {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Edit {
-    pub(super) old: String,
-    pub(super) new: String,
+pub(crate) struct Edit {
+    pub(crate) old: String,
+    pub(crate) new: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

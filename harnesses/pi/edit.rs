@@ -8,7 +8,7 @@ use crate::{Context, Next};
 /// Bytes of the largest file that is edited.
 const MAX_FILE: u64 = 32 << 20;
 
-pub(super) fn next(cx: &Context, named: &str, edits: &[Edit], did: &[Done]) -> Next {
+pub(crate) fn next(cx: &Context, named: &str, edits: &[Edit], did: &[Done]) -> Next {
     let failed = |text: String| Next::Answer(Answer::failed(text));
     if edits.is_empty() {
         return failed("Edit tool input is invalid. edits must contain at least one replacement.".to_owned());

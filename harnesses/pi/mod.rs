@@ -2,17 +2,17 @@
 //! Measured side by side by `tests/wire/pi`.
 //!
 //! Left out on purpose: what its prompt says of pi's own documentation. `grep`, `find` and `ls` are off in the original unless asked for.
-mod args;
+pub(crate) mod args;
 mod bash;
 mod compact;
-mod edit;
+pub(crate) mod edit;
 mod matching;
 mod partial;
 mod prompt;
 mod read;
-mod refusal;
+pub(crate) mod refusal;
 mod tools;
-mod write;
+pub(crate) mod write;
 
 #[cfg(test)]
 mod tests;
@@ -216,7 +216,7 @@ fn last_said(cx: &Context, text: &str) -> bool {
 }
 
 /// A path of the model's: an `@` in front is dropped, odd blanks are blanks, `~` is the home folder.
-fn absolute(cx: &Context, path: &str) -> PathBuf {
+pub(crate) fn absolute(cx: &Context, path: &str) -> PathBuf {
     let path = path.strip_prefix('@').unwrap_or(path);
     let path: String = path.chars().map(|c| if matching::is_odd_blank(c) { ' ' } else { c }).collect();
     let home = cx.items.iter().rev().find_map(|item| match &item.body {

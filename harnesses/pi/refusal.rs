@@ -8,7 +8,7 @@ use crate::claude_code_bare::refusal::node_error;
 pub(super) const ABORTED: &str = "Operation aborted";
 
 /// For every outcome that a tool has no words of its own for.
-pub(super) fn told(outcome: &Outcome) -> Answer {
+pub(crate) fn told(outcome: &Outcome) -> Answer {
     Answer::failed(match outcome {
         Outcome::Refused(refusal) => refused(refusal),
         Outcome::Failed(failure) => failed(failure),

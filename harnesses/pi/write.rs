@@ -5,7 +5,7 @@ use super::{absolute, refusal};
 use crate::claude_code_bare::refusal::{EISDIR, ENOTDIR};
 use crate::{Context, Next};
 
-pub(super) fn next(cx: &Context, named: &str, content: &str, did: &[Done]) -> Next {
+pub(crate) fn next(cx: &Context, named: &str, content: &str, did: &[Done]) -> Next {
     let path = absolute(cx, named);
     let Some(done) = did.last() else {
         let new = New::Whole { text: content.to_owned(), like: None };

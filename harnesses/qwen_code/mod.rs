@@ -30,7 +30,6 @@ mod session;
 mod shell;
 mod tools;
 mod write;
-mod xml_call;
 
 #[cfg(test)]
 mod tests;
@@ -208,7 +207,7 @@ fn was_cut(cx: &Context, call: &Call, name: &str) -> bool {
 /// Calls in the text, in any of the known forms.
 fn in_text_of(text: &str, offered: &[String]) -> InText {
     let offered: Vec<&str> = offered.iter().map(String::as_str).collect();
-    match xml_call::find(text, &offered) {
+    match crate::xml_call::find(text, &offered, tools::schema) {
         InText::None => in_text::find(text, &offered),
         found => found,
     }

@@ -3,23 +3,12 @@
 use super::call::Input;
 use super::classic::Command;
 use super::submit;
+use crate::fenced;
 
 /// The action of a reply. None: there is no closed block, or nothing in it.
 pub(super) fn action(said: &str) -> Option<&str> {
-    let (mut from, mut depth, mut start, mut found) = (0, 0_usize, 0, None);
-    for line in said.split_inclusive('\n') {
-        let (begin, end) = (from, from + line.len());
-        from = end;
-        let Some(info) = line.trim_end().strip_prefix("```") else { continue };
-        match depth {
-            0 => (depth, start) = (1, end),
-            // With a language behind it, a fence opens a block inside of the block.
-            _ if !info.is_empty() => depth += 1,
-            1 => (depth, found) = (0, said.get(start..begin)),
-            _ => depth -= 1,
-        }
-    }
-    found.map(|action| action.trim_end_matches(['\r', '\n'])).filter(|action| !action.trim().is_empty())
+    let (blocks, _) = fenced::blocks(said);
+    blocks.last().map(|block| block.text.trim_end_matches(['\r', '\n'])).filter(|action| !action.trim().is_empty())
 }
 
 /// First word of an action: its name for clients.

@@ -51,6 +51,8 @@ const DIALECTS: &[Dialect] = &[
     },
     Dialect { id: "opencode", tool: "bash", argument: "command", parallel: true, end: text },
     Dialect { id: "pi", tool: "bash", argument: "command", parallel: true, end: text },
+    Dialect { id: "zcode", tool: "Bash", argument: "command", parallel: true, end: text },
+    Dialect { id: "minimal", tool: "bash", argument: "command", parallel: true, end: text },
 ];
 
 impl Dialect {
@@ -182,4 +184,6 @@ matrix! {
     mini_swe_agent: "mini-swe-agent";
     opencode: "opencode";
     pi: "pi";
+    zcode: "zcode";
+    minimal: "minimal";
 }

@@ -158,6 +158,9 @@ pub const FEATURES: &[(&str, Stage, bool)] = &[
     ("mentions_v2", Stable, true),
     // Ours: the text form of that harness, for models without tool calls.
     ("mini_swe_agent_text", Stable, false),
+    // Ours: more tools, and the form for models without tool calls.
+    ("minimal_four_tools", Stable, false),
+    ("minimal_text", Stable, false),
     ("model_catalog_in_context", Developing, false),
     ("multi_agent", Deprecated, true),
     ("multi_agent_mode", Removed, false),

@@ -277,6 +277,8 @@ struct Echo<'a> {
     tags: String,
     thinking_part: String,
     text: String,
+    /// There is a text, if only an empty one: the harness wants no null.
+    has_text: bool,
     extra: Option<&'a str>,
     calls: Vec<&'a Block>,
 }
@@ -287,6 +289,7 @@ impl<'a> Echo<'a> {
         for block in blocks {
             match &block.kind {
                 BlockKind::Text(text, _) => {
+                    echo.has_text = true;
                     // Blocks that were apart on another wire stay apart; pieces of one text do not touch white space.
                     let glued = !echo.text.is_empty() && !echo.text.ends_with(char::is_whitespace);
                     if glued && !text.starts_with(char::is_whitespace) && !text.is_empty() {
@@ -357,7 +360,7 @@ fn assistant(l: &mut List, blocks: &[Block], fit: &Fit) {
                     write_part(l, &Shown::Text(text.as_str().into()));
                 }
             });
-        } else if text.is_empty() && !fit.quirks.empty_content {
+        } else if text.is_empty() && !echo.has_text && !fit.quirks.empty_content {
             o.raw("content", "null");
         } else {
             o.put("content", &text);
