@@ -34,4 +34,6 @@ pub use overrides::{FlagSetting, Override, feature_flag};
 pub use paths::{Home, default_system_file};
 pub use project::{Project, Trust, TrustLevel, git_root};
 pub use schema::Config;
-pub use skills::{SKILL_FILE, Skill, SkillScope, Skills, discover_skills, skill_body, skill_text};
+pub use skills::{
+    SKILL_FILE, Skill, SkillArguments, SkillScope, Skills, discover_skills, skill_arguments, skill_body, skill_text,
+};

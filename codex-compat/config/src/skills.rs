@@ -169,6 +169,40 @@ pub fn skill_body(text: &str) -> &str {
     split(text).map_or(text, |(_, body)| body).trim_start_matches(['\r', '\n'])
 }
 
+/// What a skill says about its arguments.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkillArguments {
+    /// `arguments`: names for the words of the arguments, in order. A list, or one text of names between spaces; what is no
+    /// name (letters, digits, `_`, `-`, no digit first) is left out.
+    pub names: Vec<String>,
+    /// `argument-hint`, for display: `[issue] [branch]`.
+    pub hint: Option<String>,
+}
+
+/// Of a whole SKILL.md.
+pub fn skill_arguments(text: &str) -> SkillArguments {
+    let Some((head, _)) = split(text) else { return SkillArguments::default() };
+    let names = match values(head, "arguments") {
+        Some(Value::List(names)) => names,
+        Some(Value::Text(text)) => text.split_whitespace().map(str::to_owned).collect(),
+        None => Vec::new(),
+    };
+    // `[issue] [branch]` is no YAML list, but `[issue]` alone is one.
+    let hint = match values(head, "argument-hint") {
+        Some(Value::List(words)) => Some(format!("[{}]", words.join(", "))),
+        Some(Value::Text(text)) => Some(text),
+        None => None,
+    };
+    let hint = hint.map(|hint| hint.trim().to_owned()).filter(|hint| !hint.is_empty());
+    SkillArguments { names: names.into_iter().filter(|name| is_name(name)).collect(), hint }
+}
+
+fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    chars.next().is_some_and(letter) && chars.all(|c| letter(c) || c.is_ascii_digit() || c == '-')
+}
+
 fn read_text(file: &Path, limit: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
     fs::File::open(file)?.take(limit).read_to_end(&mut bytes)?;
@@ -219,6 +253,63 @@ fn as_yaml(head: &str) -> Option<Vec<(String, String)>> {
         }
     }
     Some(fields)
+}
+
+/// A text, or a list of texts.
+enum Value {
+    Text(String),
+    List(Vec<String>),
+}
+
+/// The first value of this key in the outermost mapping, or what the line says where the front matter is no YAML.
+fn values(head: &str, key: &str) -> Option<Value> {
+    let by_line = || {
+        let (_, text) = by_line(head).into_iter().find(|(known, _)| known == key)?;
+        // A list in one line.
+        let inner =
+            text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).filter(|text| !text.contains(['[', ']']));
+        Some(match inner {
+            Some(inner) => {
+                Value::List(inner.split(',').map(|word| word.trim().trim_matches(['"', '\'']).to_owned()).collect())
+            }
+            None => Value::Text(text),
+        })
+    };
+    if as_yaml(head).is_none() {
+        return by_line();
+    }
+    // In the outermost mapping a key and a value take turns.
+    let (mut depth, mut is_key, mut wanted) = (0_usize, true, false);
+    let mut list = Vec::new();
+    for event in Parser::new_from_str(head) {
+        match event.ok()?.0 {
+            Event::Scalar(text, ..) if depth == 1 => {
+                if wanted {
+                    return Some(Value::Text(text.into_owned()));
+                }
+                wanted = is_key && text == key;
+                is_key = !is_key;
+            }
+            Event::Scalar(text, ..) if depth == 2 && wanted => list.push(text.into_owned()),
+            Event::Alias(_) if depth == 1 => {
+                wanted = false;
+                is_key = !is_key;
+            }
+            Event::MappingStart(..) if depth == 1 && wanted => return None,
+            Event::MappingStart(..) | Event::SequenceStart(..) => depth += 1,
+            Event::MappingEnd | Event::SequenceEnd => {
+                depth = depth.saturating_sub(1);
+                if depth == 1 {
+                    if wanted {
+                        return Some(Value::List(list));
+                    }
+                    is_key = !is_key;
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 fn by_line(head: &str) -> Vec<(String, String)> {

@@ -15,7 +15,8 @@ impl Thread {
             Ok(text) => {
                 let dir = file.parent().map(PathBuf::from).unwrap_or_default();
                 let body = config::skill_body(&text).to_owned();
-                Outcome::Skill { dir, body, arguments: Vec::new(), hint: None }
+                let config::SkillArguments { names, hint } = config::skill_arguments(&text);
+                Outcome::Skill { dir, body, arguments: names, hint }
             }
             Err(why) => Outcome::Failed(Failure::Other(format!("cannot read {}: {why}", file.display()))),
         }

@@ -84,6 +84,47 @@ fn front_matter() {
 }
 
 #[test]
+fn arguments_have_names_and_a_hint() {
+    let check = |head: &str, names: &[&str], hint: Option<&str>| {
+        let expected = SkillArguments {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            hint: hint.map(str::to_owned),
+        };
+        assert_eq!(skill_arguments(&format!("---\n{head}\n---\nBody")), expected, "{head}");
+    };
+    check("name: a", &[], None);
+    check("arguments: issue branch\nargument-hint: '[issue] [branch]'", &["issue", "branch"], Some("[issue] [branch]"));
+    check("arguments: [issue, branch]", &["issue", "branch"], None);
+    check(
+        "arguments:\n  - issue\n  - branch\nargument-hint: <issue> [branch]",
+        &["issue", "branch"],
+        Some("<issue> [branch]"),
+    );
+    check("arguments: one", &["one"], None);
+    check("argument-hint: [issue]", &[], Some("[issue]"));
+    check("argument-hint: [issue, branch]", &[], Some("[issue, branch]"));
+    check("argument-hint:", &[], None);
+    // No YAML as a whole.
+    check(
+        "argument-hint: [issue] [branch]\narguments: [issue, 'branch']",
+        &["issue", "branch"],
+        Some("[issue] [branch]"),
+    );
+    check("description: Use this when: always\narguments: a b", &["a", "b"], None);
+    // No names, and values that are neither text nor list.
+    check("arguments: [1st, a b, '', ok-1, $x]", &["ok-1"], None);
+    check("arguments: {a: b}\nargument-hint: {c: d}", &[], None);
+    check("x: &x [a]\narguments: *x\nargument-hint: h", &[], Some("h"));
+    check(
+        "other: {arguments: no, argument-hint: no}\nx: [arguments, y]\n? [arguments]\n: z\narguments: yes",
+        &["yes"],
+        None,
+    );
+    check("note: arguments\nargument-hint: h", &[], Some("h"));
+    assert_eq!(skill_arguments("arguments: a"), SkillArguments::default());
+}
+
+#[test]
 fn the_body_follows_the_front_matter() {
     assert_eq!(skill_body("---\nname: a\n---\n\n# A\n"), "# A\n");
     assert_eq!(skill_body("# A\n"), "# A\n");
@@ -94,5 +135,6 @@ proptest! {
     fn any_text_is_read(text in "(---\n)?([a-z&*:\\[\\]{}>|'\" -]{0,12}\n){0,8}(---\n)?.{0,20}") {
         let _ = split(&text).map(|(head, _)| fields(head));
         prop_assert!(text.ends_with(skill_body(&text)));
+        let _ = skill_arguments(&text);
     }
 }
