@@ -27,6 +27,13 @@ pub enum Step {
         pieces: Vec<Vec<u8>>,
         end: End,
     },
+    /// As [`Step::stream`], with silence after the headers and before each further piece.
+    Slowly {
+        first: Duration,
+        each: Duration,
+        pieces: Vec<Vec<u8>>,
+        end: End,
+    },
 }
 
 /// How a raw answer ends.
@@ -100,14 +107,14 @@ impl Step {
     }
     /// A stream of bytes with status 200, each piece flushed by itself.
     pub fn stream(pieces: Vec<Vec<u8>>, end: End) -> Step {
-        let headers = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
-        Step::Raw { status: 200, headers, pieces, end }
+        Step::Raw { status: 200, headers: event_stream(), pieces, end }
     }
 }
 
 /// A request as it came.
 #[derive(Debug, Clone)]
 pub struct Recorded {
+    pub method: String,
     pub path: String,
     /// Names in lower case, values as raw bytes.
     pub headers: Vec<(String, Vec<u8>)>,
@@ -225,31 +232,38 @@ impl Shared {
                 requests.len() - 1
             };
             self.arrived.notify_all();
+            if request.method == "HEAD" {
+                stream.write_all(b"HTTP/1.1 200 Scripted\r\ncontent-length: 0\r\n\r\n")?;
+                continue;
+            }
             let step = (lock(&self.script))(n, &request, asked.as_ref());
             let model = asked.map(|a| a.model).unwrap_or_default();
-            match step {
+            let (status, headers, pieces, end, waits) = match step {
                 Step::Reply(turn) => {
-                    let body = encode(wire, n, &model, &turn);
-                    let headers = [("content-type".to_owned(), "text/event-stream".to_owned())];
-                    answer(&mut stream, 200, &headers, &[body])?;
+                    (200, event_stream(), vec![encode(wire, n, &model, &turn)], End::Clean, [Duration::ZERO; 2])
                 }
-                Step::Raw { status, headers, pieces, end } => {
-                    head(&mut stream, status, &headers)?;
-                    for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
-                        chunk(&mut stream, piece)?;
-                    }
-                    match end {
-                        End::Clean => stream.write_all(b"0\r\n\r\n")?,
-                        End::Cut => return stream.shutdown(std::net::Shutdown::Both),
-                        End::Stall => {
-                            // Until the client goes away.
-                            let _ = reader.read(&mut [0]);
-                            return Ok(());
-                        }
-                    }
-                    stream.flush()?;
+                Step::Raw { status, headers, pieces, end } => (status, headers, pieces, end, [Duration::ZERO; 2]),
+                Step::Slowly { first, each, pieces, end } => (200, event_stream(), pieces, end, [first, each]),
+            };
+            head(&mut stream, status, &headers)?;
+            let [first, each] = waits;
+            thread::sleep(first);
+            for (at, piece) in pieces.iter().filter(|piece| !piece.is_empty()).enumerate() {
+                if at > 0 {
+                    thread::sleep(each);
+                }
+                chunk(&mut stream, piece)?;
+            }
+            match end {
+                End::Clean => stream.write_all(b"0\r\n\r\n")?,
+                End::Cut => return stream.shutdown(std::net::Shutdown::Both),
+                End::Stall => {
+                    // Until the client goes away.
+                    let _ = reader.read(&mut [0]);
+                    return Ok(());
                 }
             }
+            stream.flush()?;
         }
         Ok(())
     }
@@ -262,6 +276,7 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Recorded
         return Ok(None);
     }
     let first = String::from_utf8_lossy(&line).into_owned();
+    let method = first.split(' ').next().unwrap_or_default().to_owned();
     let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
     let mut headers = Vec::new();
     let mut length = 0;
@@ -289,7 +304,7 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Recorded
         p if p.ends_with("/messages") => WireId::Messages,
         _ => WireId::Responses,
     };
-    Ok(Some(Recorded { path, headers, body, wire }))
+    Ok(Some(Recorded { method, path, headers, body, wire }))
 }
 
 /// The reply as the wire's server sends it.
@@ -320,13 +335,8 @@ pub fn encode(wire: WireId, n: usize, model: &str, turn: &Turn) -> Vec<u8> {
     bytes
 }
 
-fn answer(stream: &mut TcpStream, status: u16, headers: &[(String, String)], pieces: &[Vec<u8>]) -> io::Result<()> {
-    head(stream, status, headers)?;
-    for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
-        chunk(stream, piece)?;
-    }
-    stream.write_all(b"0\r\n\r\n")?;
-    stream.flush()
+fn event_stream() -> Vec<(String, String)> {
+    vec![("content-type".to_owned(), "text/event-stream".to_owned())]
 }
 
 fn head(stream: &mut TcpStream, status: u16, headers: &[(String, String)]) -> io::Result<()> {
