@@ -17,14 +17,8 @@ mod searches;
 mod session;
 mod tools;
 
-pub(super) const GENERATIONS: [Generation; 6] = [
-    Generation::V1_0,
-    Generation::V2_0,
-    Generation::V2_1,
-    Generation::Classic,
-    Generation::Zcode,
-    Generation::Current,
-];
+pub(super) const GENERATIONS: [Generation; 6] =
+    [Generation::V1_0, Generation::V2_0, Generation::V2_1, Generation::Classic, Generation::Zcode, Generation::Current];
 
 fn stage(harness: &'static ClaudeCode, files: &[(&str, &str)]) -> Stage {
     let mut stage = Stage::new(files);
