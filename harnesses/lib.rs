@@ -9,6 +9,7 @@ mod claude_code_bare;
 #[cfg(feature = "wip_deepseek_tui")]
 mod deepseek_tui;
 mod fenced;
+mod guards;
 mod history;
 mod in_text;
 mod kimi_cli;
@@ -31,6 +32,7 @@ mod zcode;
 
 use std::collections::BTreeMap;
 
+pub use guards::{Guards, after, read};
 use protocol::{
     Action, Answer, Call, CallId, Caps, Done, Entry, Item, Millis, ModelInfo, Opening, Part, Reply, Settings, Source,
     ThreadId, Tool, Tune, TurnId, Want,
@@ -124,6 +126,8 @@ pub enum Reading {
         keep: bool,
         tune: Option<Box<Tune>>,
     },
+    /// The reply stands, and the harness itself says this before the model is asked again.
+    Say(Vec<Part>),
 }
 
 /// Which calls run together, group after group, and in which order the answers go back.
@@ -217,6 +221,10 @@ pub trait Harness: Send + Sync {
     /// After the calls of a step: go on, say something first, or end. `step`: its items, the reply first.
     fn after(&self, _cx: &Context, _step: &[Item]) -> Flow {
         Flow::Step
+    }
+    /// What watches over a model in this dialect beside its own ways; see `guards.rs` for the reasons.
+    fn guards(&self, cx: &Context) -> Guards {
+        guards::of(self.id(), cx)
     }
     /// Whether a last turn (exec) goes on until background work has ended and was told of, instead of stopping it.
     /// Between turns the end of such work starts a turn of its own.

@@ -98,7 +98,15 @@ fn grow(place: &Place, id: &ThreadId, output: usize, said: usize, compact: bool)
             let upto = ItemId(session.next().0.saturating_sub(1));
             append(
                 &mut session,
-                vec![Body::Compacted { upto, summary: "So far.".into(), total: Usage::default() }, opening()],
+                vec![
+                    Body::Compacted {
+                        upto,
+                        summary: "So far.".into(),
+                        total: Usage::default(),
+                        counts: Default::default(),
+                    },
+                    opening(),
+                ],
             )?;
         }
     }

@@ -5,6 +5,7 @@ mod place;
 mod commands;
 mod compare;
 mod exec;
+mod guards;
 mod halves;
 mod known_failures;
 mod matrix;

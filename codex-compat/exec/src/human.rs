@@ -6,7 +6,7 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Color, Effects, Style};
-use protocol::{ChangeKind, Event, FileView, PlanStatus, Status, View, ViewKind};
+use protocol::{ChangeKind, Counts, Event, FileView, PlanStatus, Status, View, ViewKind};
 
 const BOLD: Style = Style::new().effects(Effects::BOLD);
 const DIM: Style = Style::new().effects(Effects::DIMMED);
@@ -38,13 +38,14 @@ pub struct Human<W> {
     terminal: bool,
     tokens: u64,
     start: u64,
+    counts: Counts,
     workdir: PathBuf,
 }
 
 impl<W: Write> Human<W> {
     /// `start`: tokens of the thread before this run, so that the last line tells those of the run.
     pub fn new(out: W, color: bool) -> Self {
-        Human { out, color, terminal: false, tokens: 0, start: 0, workdir: PathBuf::new() }
+        Human { out, color, terminal: false, tokens: 0, start: 0, counts: Counts::default(), workdir: PathBuf::new() }
     }
 
     /// `out` is a terminal: what models and programs write must not steer it.
@@ -107,17 +108,25 @@ impl<W: Write> Human<W> {
                 self.tokens = total.total();
                 Ok(())
             }
-            Event::TurnCompleted { .. } => self.tokens_used(),
+            Event::Counted(counts) => {
+                self.counts = *counts;
+                Ok(())
+            }
+            Event::TurnCompleted { .. } => self.used(),
             Event::TurnFailed { error, .. } => {
                 writeln!(self.out, "{} {}", self.paint(RED, "ERROR:"), self.shown(&brief(&error.message)))?;
-                self.tokens_used()
+                self.used()
             }
             Event::TurnInterrupted { .. } => writeln!(self.out, "interrupted"),
             _ => Ok(()),
         }
     }
 
-    fn tokens_used(&mut self) -> io::Result<()> {
+    /// The calls are those of the session, the tokens those of the run.
+    fn used(&mut self) -> io::Result<()> {
+        if !self.counts.is_empty() {
+            writeln!(self.out, "{}", self.paint(DIM, &self.counts.to_string()))?;
+        }
         writeln!(self.out, "{}\n{}", self.paint(DIM, "tokens used"), self.tokens - self.start)
     }
 
@@ -351,13 +360,14 @@ mod tests {
             Event::ItemCompleted(command("", Some(2), Status::Failed)),
             Event::ItemCompleted(View { key: 2, kind: ViewKind::Message { text: "done".into() } }),
             Event::Tokens { last: used, total: used, window: 1000 },
+            Event::Counted(Counts { calls: 2, repaired: 0, failed: 1 }),
             Event::TurnCompleted { turn: "t".into(), total: used, last_message: None },
         ];
         for event in &events {
             human.show(event).unwrap();
         }
         let expected = "thinking\nexec\n/bin/bash -lc 'echo hi' in /w\n succeeded in 209ms:\nhi\n\n exited 2 in 209ms:\n\n\
-                        assistant\ndone\ntokens used\n110\n";
+                        assistant\ndone\n2 calls, 1 failed\ntokens used\n110\n";
         assert_eq!(String::from_utf8(human.out).unwrap(), expected);
     }
 }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ChangeKind, ErrorKind, Millis, PlanStep, Raw, Settings, ThreadId, TurnId, Usage};
+use crate::{ChangeKind, Counts, ErrorKind, Millis, PlanStep, Raw, Settings, ThreadId, TurnId, Usage};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -65,6 +65,8 @@ pub enum Event {
         total: Usage,
         window: u64,
     },
+    /// Calls of the thread so far; before a turn's end is told.
+    Counted(Counts),
     Compacted {
         summary: String,
     },

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Answer, Call, CallId, Captured, Done, Entry, Exit, ItemId, Millis, Opaque, Opening, Part, Raw, Reply, Settings,
-    Source, TaskId, TurnId, Usage,
+    Answer, Call, CallId, Captured, Counts, Done, Entry, Exit, ItemId, Millis, Opaque, Opening, Part, Raw, Reply,
+    Settings, Source, TaskId, TurnId, Usage,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub enum Body {
     Read { calls: Vec<Call>, dropped: bool, repaired: u32 },
     /// One call carried out: each Action of its program with its Outcome, and the answer in the dialect of the time.
     Called { call: CallId, did: Vec<Done>, answer: Answer },
+    /// The call answered by the next item came to nothing before or in spite of its Actions: an unknown tool, arguments
+    /// that cannot be read, a text that is not there. `note` is the line for people.
+    Rejected { call: CallId, note: String },
     /// A look at the world that a harness wanted, frozen when first seen.
     Fact(Fact),
     /// Something that happened by itself.
@@ -44,7 +47,14 @@ pub enum Body {
         entries: Vec<Entry>,
     },
     /// Items before `upto` leave the prompt; a new `Said` with an opening follows. Nothing is deleted from the file.
-    Compacted { upto: ItemId, summary: String, total: Usage },
+    /// `counts`: of the thread up to here, as `total`.
+    Compacted {
+        upto: ItemId,
+        summary: String,
+        total: Usage,
+        #[serde(default)]
+        counts: Counts,
+    },
     /// Items from `to` on, up to this one, are taken back (files stay as they are). What they cost stays counted.
     Reverted { to: ItemId },
     /// An item of another program or wire (Codex's `response_item`, `thread/inject_items`), valid on its own wire only.

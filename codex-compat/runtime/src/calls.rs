@@ -45,7 +45,7 @@ impl Thread {
         }
         Ok(self.with(|cx| {
             let start = cx.items.iter().rposition(|item| matches!(item.body, Body::Reply { .. })).unwrap_or(0);
-            self.harness.after(cx, &cx.items[start..])
+            harnesses::after(self.harness, cx, &cx.items[start..])
         }))
     }
 
@@ -63,12 +63,12 @@ impl Thread {
             match self.with(|cx| self.harness.next(cx, call, &did)) {
                 Next::Answer(answer) => break answer,
                 Next::Reject { answer, note } => {
-                    self.hub.emit(Event::CallRejected { tool: call.name.clone(), message: note });
+                    self.reject(call, note)?;
                     break answer;
                 }
                 Next::Do(_) if rounds >= MAX_ROUNDS => {
                     let text = format!("{} did not come to an end", call.name);
-                    self.hub.emit(Event::CallRejected { tool: call.name.clone(), message: text.clone() });
+                    self.reject(call, text.clone())?;
                     break Answer::failed(text);
                 }
                 Next::Do(actions) => {
@@ -79,6 +79,13 @@ impl Thread {
         };
         let did = did.into_iter().map(kept).collect();
         self.record(Body::Called { call: call.id.clone(), did, answer }).map(drop)
+    }
+
+    /// To be followed by the call's answer at once.
+    fn reject(&self, call: &Call, note: String) -> Result<(), TurnError> {
+        self.record(Body::Rejected { call: call.id.clone(), note: note.clone() })?;
+        self.hub.emit(Event::CallRejected { tool: call.name.clone(), message: note });
+        Ok(())
     }
 
     /// The Actions of a round, one after another; sub-agents side by side, as many as may be.

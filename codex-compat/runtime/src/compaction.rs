@@ -38,9 +38,9 @@ impl Thread {
         }
         let facts = self.look(Moment::Opening).await?;
         let (opening, entries) = self.with(|cx| self.harness.compacted(cx, &summary));
-        let total = self.tally.borrow().total;
+        let (total, counts) = (self.tally.borrow().total, self.counts());
         let upto = protocol::ItemId(self.history.borrow().next);
-        self.record(Body::Compacted { upto, summary: summary.clone(), total })?;
+        self.record(Body::Compacted { upto, summary: summary.clone(), total, counts })?;
         self.history.borrow_mut().forget(upto);
         // What is in force stands again after the cut: history before it is not read on resume.
         self.record(Body::Settings(Box::new((*self.settings()).clone())))?;

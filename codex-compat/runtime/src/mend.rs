@@ -1,5 +1,5 @@
 //! Going on with what a file held: history put back as it was said, and what a crash left open closed.
-use protocol::{Body, Item, ThreadId, Usage};
+use protocol::{Body, Counts, Item, ThreadId, Usage};
 use sessions::{Loaded, Store, repair};
 use wires::Wire;
 
@@ -43,9 +43,9 @@ impl Thread {
         let warnings = past.warnings.clone();
         let mut history = self.history.borrow_mut();
         history.next = past.next.0;
-        let total = past.total;
+        let (total, counts) = (past.total, Counts::of(&past.items));
         history.restore(past, self.harness.id(), self.link.wire, &self.link.fit);
-        *self.tally.borrow_mut() = Tally { total, last: history.last_usage(), squeezed: 0 };
+        *self.tally.borrow_mut() = Tally { total, last: history.last_usage(), counts, squeezed: 0 };
         Ok(warnings)
     }
 }

@@ -7,8 +7,8 @@ use std::{
 
 use harnesses::{Context, Doc, End, Flow, Harness, Moment, Persona, Reading, SkillInfo, Words};
 use protocol::{
-    Body, CallForm, Entry, Event, Item, ItemId, ModelInfo, Notice, Origin, Reply, Settings, ThreadId, Tool, Tune,
-    TurnCause, TurnError, TurnId, Usage,
+    Body, CallForm, Counts, Entry, Event, Item, ItemId, ModelInfo, Notice, Origin, Reply, Settings, ThreadId, Tool,
+    Tune, TurnCause, TurnError, TurnId, Usage,
 };
 
 use crate::{agents::Agents, grants::Grants, history::History, hub::Hub, limits::Limits, link::Link};
@@ -55,11 +55,12 @@ pub struct Thread {
     pub(crate) originator: String,
 }
 
-/// Tokens of the thread, and how often room was made without effect.
+/// Tokens and calls of the thread, and how often room was made without effect.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Tally {
     pub(crate) total: Usage,
     pub(crate) last: Usage,
+    pub(crate) counts: Counts,
     pub(crate) squeezed: u32,
 }
 
@@ -93,9 +94,10 @@ impl Thread {
                 }
                 reply => reply?,
             };
-            let flow = match self.with(|cx| self.harness.read(cx, &reply)) {
+            let flow = match self.with(|cx| harnesses::read(self.harness, cx, &reply)) {
                 Reading::Calls { calls, order, repaired } => self.carry_out(&reply, calls, order, repaired).await?,
                 Reading::Again { drop_reply, say, keep, tune } => self.again(drop_reply, say, keep, tune)?,
+                Reading::Say(parts) => Flow::Say(parts),
                 Reading::Stop(end) => Flow::End(end),
             };
             let news = matches!(flow, Flow::End(_)) && self.news_of_background().await?;
@@ -145,6 +147,7 @@ impl Thread {
         };
         self.hub.close_plan();
         let total = self.tally.borrow().total;
+        self.hub.emit(Event::Counted(self.counts()));
         match ended {
             Ok(End::GaveUp(message)) => {
                 let error = TurnError { message, cause: TurnCause::Limit("harness".into()) };
@@ -315,8 +318,15 @@ impl Thread {
             .borrow_mut()
             .append(std::slice::from_ref(&item))
             .map_err(|error| TurnError { message: error.to_string(), cause: TurnCause::Internal })?;
-        self.history.borrow_mut().push(item);
+        let mut history = self.history.borrow_mut();
+        self.tally.borrow_mut().counts.add(history.items.last().map(|item| &item.body), &item.body);
+        history.push(item);
         Ok(id)
+    }
+
+    /// How the model got on with its tools so far, earlier runs of the thread included.
+    pub fn counts(&self) -> Counts {
+        self.tally.borrow().counts
     }
 
     /// Those in force now.

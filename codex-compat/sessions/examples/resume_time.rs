@@ -92,7 +92,15 @@ fn measure(name: &str, output: usize, said: usize, compact: bool) -> Result<(), 
         if !compacted && fs::metadata(&path)?.len() > SIZE - 2_000_000 {
             compacted = true;
             let id = ItemId((steps * 3 + 3) as u64);
-            write(vec![Body::Compacted { upto: id, summary: "So far.".into(), total: Usage::default() }, opening()])?;
+            write(vec![
+                Body::Compacted {
+                    upto: id,
+                    summary: "So far.".into(),
+                    total: Usage::default(),
+                    counts: Default::default(),
+                },
+                opening(),
+            ])?;
         }
     }
     let written = written.elapsed();

@@ -7,8 +7,8 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use protocol::{
-    Answer, Blob, Block, BlockKind, Body, Call, CallForm, CallId, Content, Item, ItemId, Notice, Origin, Part, Phase,
-    Reply, ReplyId, Source, Stop, ThreadId, TurnId, Usage, WireId,
+    Answer, Blob, Block, BlockKind, Body, Call, CallForm, CallId, Content, Counts, Item, ItemId, Notice, Origin, Part,
+    Phase, Reply, ReplyId, Source, Stop, ThreadId, TurnId, Usage, WireId,
 };
 use serde_json::Value;
 
@@ -148,7 +148,8 @@ impl Reader {
                     .filter(|m| !m.is_empty())
                     .map_or_else(|| last_text(payload), str::to_owned);
                 let upto = ItemId(self.out.items.len() as u64 + 1);
-                self.push(Body::Compacted { upto, summary, total: self.total });
+                let counts = Counts::of(&self.out.items);
+                self.push(Body::Compacted { upto, summary, total: self.total, counts });
             }
             "event_msg" => match text(payload, "type").unwrap_or_default() {
                 "task_started" => {

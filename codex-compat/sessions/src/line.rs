@@ -89,6 +89,7 @@ pub(crate) fn tag(body: &Body) -> &'static str {
         Body::Reply { .. } => "reply",
         Body::Read { .. } => "read",
         Body::Called { .. } => "called",
+        Body::Rejected { .. } => "rejected",
         Body::Fact(_) => "fact",
         Body::Notice(_) => "notice",
         Body::Settings(_) => "settings",

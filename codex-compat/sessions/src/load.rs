@@ -253,7 +253,7 @@ impl Scan {
         }
         let wanted = if ordinal >= from { Verdict::Want } else { Verdict::Skip };
         match line.kind.as_ref() {
-            "user" | "reply" | "read" | "called" | "fact" | "notice" | "foreign" => wanted,
+            "user" | "reply" | "read" | "called" | "rejected" | "fact" | "notice" | "foreign" => wanted,
             "said" if now.said || self.extent == Extent::All => Verdict::Skip,
             "said" => {
                 now.said = opens(line.payload);

@@ -151,7 +151,8 @@ fn compaction_and_abort() {
     assert_eq!(told[..5], SESSION);
     let compacted = |upto, summary: &str, turn: &str| {
         let total = Usage { input: 30, cached: 1, output: 2, ..Usage::default() };
-        format!("{turn} {:?}", Body::Compacted { upto: ItemId(upto), summary: summary.into(), total })
+        let counts = Counts { calls: 2, ..Counts::default() };
+        format!("{turn} {:?}", Body::Compacted { upto: ItemId(upto), summary: summary.into(), total, counts })
     };
     assert_eq!(
         told[5..],

@@ -159,6 +159,7 @@ fn body() -> impl Strategy<Value = Body> {
             did,
             answer
         }),
+        (text(), text()).prop_map(|(call, note)| Body::Rejected { call: call.into(), note }),
         text().prop_map(|text| Body::Fact(Fact::Shell(text))),
         text().prop_map(|text| Body::Notice(Notice::Client(text))),
         text().prop_map(|model| Body::Settings(Box::new(settings(&model)))),

@@ -21,6 +21,7 @@ fn compacted(upto: u64) -> Body {
         upto: ItemId(upto),
         summary: format!("before {upto}"),
         total: Usage { input: upto, ..Usage::default() },
+        counts: Counts::default(),
     }
 }
 
