@@ -183,7 +183,7 @@ impl Stage {
     fn perform(&mut self, action: &Action) -> Outcome {
         match action {
             Action::World(World::Read { path, what }) => self.look(path, what),
-            Action::World(World::List { path, .. }) => {
+            Action::World(World::List { path, .. }) if self.outcomes.is_empty() => {
                 let below = self.files.keys().filter_map(|file| file.strip_prefix(path).ok()?.iter().next());
                 let mut names: Vec<PathBuf> = below.map(|name| path.join(name)).collect();
                 names.dedup();

@@ -1,7 +1,7 @@
 //! The Edit tool: an exact replacement, matched on the view that Read gives. Texts as measured by `tests/wire/kimi-code/edit.json`.
 use std::ops::Range;
 
-use protocol::{Action, Change, Done, Eol, Expect, Failure, New, Outcome, ReadAs, TextForm, World};
+use protocol::{Action, Change, Done, Encoding, Eol, Expect, Failure, New, Outcome, ReadAs, World};
 
 use super::args::Args;
 use super::envelope::Said;
@@ -33,7 +33,7 @@ pub(super) fn next(cx: &Context, args: &Args, did: &[Done]) -> Next {
         return Next::Do(vec![read]);
     };
     let (text, form, stamp) = match &first.outcome {
-        Outcome::Text { form: TextForm { utf8: false, .. }, .. } => {
+        Outcome::Text { form, .. } if !form.utf8 || form.encoding != Encoding::Utf8 => {
             return said(Said::failed("read failed: unrecognized filesystem error"));
         }
         Outcome::Text { text, form, stamp } => (text, form, stamp),

@@ -2,7 +2,7 @@
 //! `tests/wire/kimi-code/read*.json`; where a link leads no Action tells, so links out of the workspace are not refused.
 use std::path::Path;
 
-use protocol::{Action, Done, Failure, Outcome, ReadAs, World};
+use protocol::{Action, Done, Encoding, Failure, Outcome, ReadAs, World};
 
 use super::args::Args;
 use super::envelope::Said;
@@ -57,7 +57,12 @@ pub(super) fn next(cx: &Context, args: &Args, did: &[Done]) -> Next {
             if let Some(refused) = refused_kind(path, &full, text) {
                 Said::failed(refused)
             } else if form.utf8 && !text.contains('\0') {
-                page::page(text, &ask)
+                let encoding = match form.encoding {
+                    Encoding::Utf8 => None,
+                    Encoding::Utf16Le => Some("UTF-16 LE"),
+                    Encoding::Utf16Be => Some("UTF-16 BE"),
+                };
+                page::page(text, &Ask { encoding, ..ask })
             } else if let Some((text, encoding)) = wide.and_then(utf16) {
                 page::page(&text, &Ask { encoding: Some(encoding), ..ask })
             } else if wide.is_none() && looks_wide(text) && did.iter().all(|done| !is_document(done)) {

@@ -53,7 +53,12 @@ fn named(pattern: &str) -> Search {
             let globs = no_vcs().into_iter().chain([pattern.to_owned()]).collect();
             Search { pattern: all(), globs, ..Search::default() }
         }
-        pattern => Search { pattern: pattern.to_owned(), globs: no_vcs(), overrides: true, ..Search::default() },
+        // The last one decides: the model's own may open those folders.
+        pattern => {
+            let [first, others @ ..] = &VCS;
+            let globs = others.iter().map(|name| format!("!{name}")).chain([pattern.to_owned()]).collect();
+            Search { pattern: format!("!{first}"), globs, overrides: true, ..Search::default() }
+        }
     }
 }
 
@@ -111,7 +116,7 @@ pub(super) fn grep(cx: &Context, call: &str, args: &Args, did: &[Done]) -> Next 
         return Next::Do(vec![Action::World(World::Grep(search(cx, args, &root)))]);
     };
     let said = match &first.outcome {
-        Outcome::Matches(found) => Said::ok(matches(cx, args, found)),
+        Outcome::Matches(found) => Said::ok(matches(cx, args, &root, found)),
         Outcome::Failed(Failure::Io { message, .. }) => {
             let path = root.display();
             let message = message_with_number(message, &first.outcome);
@@ -159,16 +164,18 @@ fn failed(stderr: &str) -> Said {
     Said::failed(format!("Failed to grep: {last}\n\nripgrep stderr:\n{stderr}"))
 }
 
-fn matches(cx: &Context, args: &Args, found: &Found) -> String {
+fn matches(cx: &Context, args: &Args, root: &Path, found: &Found) -> String {
     let secret: Vec<String> =
         (found.hits.iter().filter(|hit| paths::is_secret(&hit.path))).map(|hit| paths::shown(cx, &hit.path)).collect();
     let hits: Vec<&Hit> = found.hits.iter().filter(|hit| !paths::is_secret(&hit.path)).collect();
     let mut head = Vec::new();
     let lines: Vec<String> = match args.str("output_mode") {
-        "content" => content(cx, args, &hits),
+        "content" => content(cx, args, root, &hits),
         "count_matches" => {
+            // Of a binary file that was met on the way, nobody knows how many there are.
+            let counted = hits.iter().filter(|hit| hit.binary.is_none() || hit.path == root);
             let counts: Vec<(String, usize)> =
-                hits.iter().map(|hit| (paths::shown(cx, &hit.path), count(args, hit))).collect();
+                counted.map(|hit| (paths::shown(cx, &hit.path), count(args, hit))).collect();
             let total: usize = counts.iter().map(|(_, n)| n).sum();
             let plural = |n: usize| if n == 1 { "" } else { "s" };
             head.push(format!(
@@ -199,7 +206,7 @@ fn matches(cx: &Context, args: &Args, found: &Found) -> String {
     }
 }
 
-fn content(cx: &Context, args: &Args, hits: &[&Hit]) -> Vec<String> {
+fn content(cx: &Context, args: &Args, root: &Path, hits: &[&Hit]) -> Vec<String> {
     let around = args.count("-C").unwrap_or_else(|| args.count("-A").unwrap_or(0).max(args.count("-B").unwrap_or(0)));
     let numbers = args.flag("-n") != Some(false);
     let mut out: Vec<String> = Vec::new();
@@ -218,6 +225,13 @@ fn content(cx: &Context, args: &Args, hits: &[&Hit]) -> Vec<String> {
                 (false, _) => format!("{path}:{text}"),
             });
         }
+        out.extend(hit.binary.map(|at| {
+            let what = match hit.path == root {
+                true => "binary file matches",
+                false => "WARNING: stopped searching binary file after match",
+            };
+            format!("{path}: {what} (found \"\\0\" byte around offset {at})")
+        }));
     }
     out
 }
@@ -233,7 +247,7 @@ fn count(args: &Args, hit: &Hit) -> usize {
     let lines = hit.lines.iter().map(|(_, text, _)| text.as_str());
     match regex {
         Ok(regex) if multiline => regex.find_iter(&lines.collect::<Vec<_>>().join("\n")).count().max(1),
-        Ok(regex) => lines.map(|line| regex.find_iter(line).count().max(1)).sum(),
+        Ok(regex) => lines.map(|line| regex.find_iter(line).count().max(1)).sum::<usize>().max(1),
         Err(_) => hit.lines.len(),
     }
 }

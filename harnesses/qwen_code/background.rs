@@ -59,20 +59,28 @@ fn wrapped(command: &str, id: &str, output: &str, status: &str) -> String {
 }
 
 /// The answer to the call that started it.
-pub(super) fn started(cx: &Context, call: &CallId, done: &Done) -> String {
+pub(super) fn started(cx: &Context, call: &CallId, did: &[Done]) -> String {
     let id = id(cx, call);
-    if let Outcome::Ran { exit: exit @ (Exit::Code(_) | Exit::Signal(_)), output, .. } = &done.outcome {
+    let first = did.first().map(|done| &done.outcome);
+    if let Some(Outcome::Ran { exit: exit @ (Exit::Code(_) | Exit::Signal(_)), output, .. }) = first {
         let output = super::shell::clean(output);
         return format!("Background shell {id} ended at once (exit code {}).\n{output}", exit.code().unwrap_or(0));
     }
+    let listed = match (first, did.get(1).map(|done| &done.outcome)) {
+        (Some(Outcome::Ran { task: Some(task), .. }), Some(Outcome::Tasks(listed))) => {
+            listed.iter().find(|info| info.task == *task)
+        }
+        _ => None,
+    };
+    let pid = listed.and_then(|info| info.pid).map_or_else(String::new, |pid| format!("pid: {pid}\n"));
     match files(cx, &id) {
         Some((output, status)) => format!(
-            "Background shell started.\nid: {id}\noutput file: {}\nstatus file: {}\nWhether it still runs stands in the status file (status: running|completed|failed|cancelled); read it. An empty output file says nothing of that: many programs hold back what they print while it does not go to a terminal (`python -u` and `stdbuf -oL` help).\nWhat it prints stands in the output file; read it with read_file. task_stop ends the command.",
+            "Background shell started.\nid: {id}\n{pid}output file: {}\nstatus file: {}\nWhether it still runs stands in the status file (status: running|completed|failed|cancelled); read it. An empty output file says nothing of that: many programs hold back what they print while it does not go to a terminal (`python -u` and `stdbuf -oL` help).\nWhat it prints stands in the output file; read it with read_file. task_stop ends the command.",
             output.display(),
             status.display()
         ),
         None => format!(
-            "Background shell started.\nid: {id}\nNo place outside of the workspace may be written here, so there is no output file: what it printed is told when it ends. task_stop ends the command."
+            "Background shell started.\nid: {id}\n{pid}No place outside of the workspace may be written here, so there is no output file: what it printed is told when it ends. task_stop ends the command."
         ),
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn next(cx: &Context, args: &Map<String, Value>, did: &[Done]) -> Nex
             Outcome::Failed(Failure::NotAFile { kind: FileKind::Folder, .. } | Failure::Io { errno: EISDIR, .. }),
             None,
         ) => say(format!(
-            "{given} is a directory. The Edit / WriteFile tools only operate on regular files. What is in it can be changed with run_shell_command, or file by file."
+            "{given} is a directory. The Edit / WriteFile tools only operate on regular files. Use a different mechanism (e.g. the shell tool) if you need to edit the contents of this directory."
         )),
         (Outcome::Failed(_), Some(change)) => match &change.outcome {
             Outcome::Changed(_) => {
@@ -109,7 +109,7 @@ fn plan(
     }
     let Some(found) = matching::find(&file.lf, old, new) else {
         return Err(format!(
-            "Failed to edit, 0 occurrences found for old_string in {given}. No edits made. The exact text in old_string was not found. Look at the file with read_file, and mind blanks, indentation and characters that were escaped without need."
+            "Failed to edit, 0 occurrences found for old_string in {given}. No edits made. The exact text in old_string was not found. Ensure you're not escaping content incorrectly and check whitespace, indentation, and context. Use read_file tool to verify."
         ));
     };
     if found.places.len() > 1 && !all {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::cut::{self, GENERAL_CHARS, GENERAL_LINES, plain};
 use super::record::{self, Record, same};
 use super::refusal::{self, EISDIR, ENOENT, ENOTDIR};
-use super::{args, notebook, profile};
+use super::{args, notebook, pdf, profile};
 use crate::{Context, Next};
 
 /// Bytes of a file that is read.
@@ -19,7 +19,7 @@ const SIDE: u32 = 2_048;
 /// Bytes that are looked at to tell text from other files.
 const SNIFFED: usize = 4 << 10;
 
-const TOOL: &str = "read_file";
+pub(super) const TOOL: &str = "read_file";
 
 const IMAGES: [&str; 6] = ["png", "jpg", "jpeg", "gif", "webp", "bmp"];
 const VIDEOS: [&str; 6] = ["mp4", "mov", "avi", "webm", "mkv", "mpeg"];
@@ -57,9 +57,16 @@ pub(super) fn next(cx: &Context, args: &Map<String, Value>, did: &[Done]) -> Nex
     if limit.is_some_and(|limit| limit <= 0) {
         return say("Limit must be a positive integer".to_owned());
     }
+    let pages = match pdf::pages(args) {
+        Ok(pages) => pages,
+        Err(problem) => return say(problem),
+    };
     let path = record::plain(Path::new(given));
     let base = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let kind = kind(&path, &base);
+    if matches!(kind, Kind::Document) && (pages.is_some() || !cx.caps.documents) {
+        return pdf::next(cx, given, &path, pages, did);
+    }
     let Some(last) = did.last() else { return look(path, &kind) };
     match (&kind, &last.outcome) {
         // A picture by name only is read as text.
@@ -69,14 +76,10 @@ pub(super) fn next(cx: &Context, args: &Map<String, Value>, did: &[Done]) -> Nex
             let image = Part::Image { blob: blob.clone(), detail: None };
             Next::Answer(Answer { content: Content::Parts(vec![image]), error: None, after: Vec::new() })
         }
-        (Kind::Document, Outcome::Media { blob, .. }) if cx.caps.documents => {
+        (Kind::Document, Outcome::Media { blob, .. }) => {
             let document = Part::Document(blob.clone());
             Next::Answer(Answer { content: Content::Parts(vec![document]), error: None, after: Vec::new() })
         }
-        (Kind::Document, Outcome::Media { .. }) => say(format!(
-            "{base} is a PDF, and PDF files are not sent to this model. Extract its text with `pdftotext \"{}\" -` in run_shell_command (package poppler-utils).",
-            path.display()
-        )),
         (Kind::Other(text), Outcome::Stat { kind: FileKind::File, .. }) => say(text.clone()),
         (Kind::Other(_), Outcome::Stat { kind, .. }) => say(no_file(given, *kind)),
         (Kind::Notebook, Outcome::Text { text, .. }) => say(match notebook::view(text) {
@@ -132,14 +135,14 @@ fn unsupported(kind: &str, base: &str) -> String {
     )
 }
 
-fn no_file(given: &str, kind: FileKind) -> String {
+pub(super) fn no_file(given: &str, kind: FileKind) -> String {
     match kind {
         FileKind::Folder => format!("Path is a directory, not a file: {given}"),
         _ => format!("Not a regular file: {given}"),
     }
 }
 
-fn failed(cx: &Context, given: &str, path: &Path, failure: &Failure) -> String {
+pub(super) fn failed(cx: &Context, given: &str, path: &Path, failure: &Failure) -> String {
     match failure {
         Failure::Io { errno: ENOENT, .. } => format!("File not found: {given}"),
         Failure::NotAFile { kind, .. } => no_file(given, *kind),

@@ -105,8 +105,16 @@ pub(super) fn grep(cx: &Context, args: &Map<String, Value>, did: &[Done]) -> Nex
     let root = record::plain(&cx.settings.cwd.join(given.unwrap_or_default()));
     let Some(first) = did.first() else {
         let globs = filter.map(str::to_owned).into_iter().collect();
-        let pattern = pattern.to_owned();
-        let search = Search { root, pattern, globs, ignore_case: true, respect_ignore: true, ..Search::default() };
+        let search = Search {
+            root,
+            pattern: pattern.to_owned(),
+            globs,
+            overrides: true,
+            glob_base: Some(cx.settings.cwd.clone()),
+            ignore_case: true,
+            respect_ignore: true,
+            ..Search::default()
+        };
         return Next::Do(vec![Action::World(World::Grep(search))]);
     };
     let place = match given {

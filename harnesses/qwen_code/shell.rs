@@ -1,7 +1,7 @@
 //! The run_shell_command tool: one command in a new `bash -c`, its result in seven lines. Measured by `shell-*.json`.
 use std::path::Path;
 
-use protocol::{Action, Captured, Done, Exit, Outcome, Run, Shell, World};
+use protocol::{Action, Captured, Done, Exit, Outcome, Run, Shell, TaskOp, World};
 use serde_json::{Map, Value};
 
 use super::cut::{self, SHELL, plain};
@@ -34,7 +34,11 @@ pub(super) fn next(cx: &Context, call: &protocol::CallId, args: &Map<String, Val
         };
     };
     match &first.outcome {
-        Outcome::Ran { .. } if in_background => say(background::started(cx, call, first)),
+        // The list tells its process.
+        Outcome::Ran { exit: Exit::Running, .. } if in_background && did.len() == 1 => {
+            Next::Do(vec![Action::World(World::Task(TaskOp::List))])
+        }
+        Outcome::Ran { .. } if in_background => say(background::started(cx, call, did)),
         Outcome::Ran { output, exit: Exit::TimedOut(after), .. } => {
             let text = clean(output);
             let text = match text.is_empty() {

@@ -7,7 +7,7 @@ use crate::{AnswerOrder, End, Order, Reading};
 
 #[test]
 fn the_opening_and_the_first_message() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.docs = vec![Doc { path: "/w/AGENTS.md".into(), project: true, text: "Use tabs.\n".into() }];
     s.skills = vec![SkillInfo {
         name: "a&b".into(),
@@ -51,7 +51,7 @@ fn the_opening_and_the_first_message() {
 
 #[test]
 fn later_prompts_come_with_the_date_and_settings_with_a_word() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.said = vec![Entry::User(Content::Plain("x".into()))];
     let from = s.items.len();
     s.user("More.");
@@ -71,10 +71,10 @@ fn later_prompts_come_with_the_date_and_settings_with_a_word() {
 
 #[test]
 fn answers_stand_in_the_order_of_the_calls() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.said = vec![Entry::User(Content::Plain("x".into()))];
     let from = s.items.len();
-    s.reply(reply(
+    s.replied(reply(
         vec![
             Block { kind: BlockKind::Reasoning("hm".into()), opaque: Vec::new() },
             Block::call(call("1", "read_file", r#"{ "file_path": "/w/a" }"#)),
@@ -115,7 +115,7 @@ fn answers_stand_in_the_order_of_the_calls() {
 
 /// Reads a reply as the runtime does: it is recorded first.
 fn read(s: &mut Stage, reply: Reply) -> Reading {
-    s.reply(reply.clone());
+    s.replied(reply.clone());
     QwenCode.read(&s.cx(), &reply)
 }
 
@@ -125,7 +125,7 @@ fn text(text: &str, stop: Stop) -> Reply {
 
 #[test]
 fn calls_are_grouped_and_names_mended() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     let calls = [
         call("1", "Read_File", "{}"),
         call("2", "glob", "{}"),
@@ -140,12 +140,12 @@ fn calls_are_grouped_and_names_mended() {
         [vec!["1", "2"], vec!["3"], vec!["4"], vec!["5"]].map(|group| group.into_iter().map(Into::into).collect());
     let order = Order { groups: groups.into(), answers: AnswerOrder::Calls };
     assert_eq!(reading, Reading::Calls { calls: expected, order, repaired: 1 });
-    s.check("nope", json!({}), "Tool \"nope\" not found in registry. Tools must use the exact names that are registered. Did you mean one of: …");
+    s.says("nope", json!({}), "Tool \"nope\" not found in registry. Tools must use the exact names that are registered. Did you mean one of: …");
 }
 
 #[test]
 fn calls_in_the_text_are_run() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     let written =
         "I look.\n<function=read_file>\n<parameter=file_path>\n/w/a.txt\n</parameter>\n</function>\n</tool_call>";
     let Reading::Calls { calls, repaired: 1, .. } = read(&mut s, text(written, Stop::End)) else { panic!() };
@@ -169,7 +169,7 @@ fn calls_in_the_text_are_run() {
 
 #[test]
 fn replies_that_were_cut_off() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.user("Go.");
     let dropped = |s: &mut Stage| s.push(Body::Read { calls: Vec::new(), dropped: true, repaired: 0 });
     let kept = |s: &mut Stage| s.push(Body::Read { calls: Vec::new(), dropped: false, repaired: 0 });
@@ -215,7 +215,7 @@ fn replies_that_were_cut_off() {
 
 #[test]
 fn replies_that_say_nothing_or_the_same() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.user("Go.");
     let thought = reply(vec![Block { kind: BlockKind::Reasoning("hm".into()), opaque: Vec::new() }], Stop::End);
     assert_eq!(QwenCode.read(&s.cx(), &thought), Reading::Stop(End::Done));
@@ -246,9 +246,9 @@ fn replies_that_say_nothing_or_the_same() {
 
 #[test]
 fn summaries() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.user("Old.");
-    s.reply(text("x", Stop::End));
+    s.replied(text("x", Stop::End));
     s.user("New.");
     let compaction = QwenCode.compact(&s.cx(), Some("keep names"));
     assert!(compaction.tools && compaction.tune.max_output == Some(20_000));
@@ -264,10 +264,10 @@ fn summaries() {
 
 #[test]
 fn another_dialects_past_is_told_again() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.user("Look.");
     let theirs = |id: &str, name: &str| Block::call(call(id, name, r#"{"cmd":"ls"}"#));
-    s.reply(reply(vec![theirs("1", "exec_command"), theirs("2", "update_plan")], Stop::Calls));
+    s.replied(reply(vec![theirs("1", "exec_command"), theirs("2", "update_plan")], Stop::Calls));
     let run = Action::World(World::Run(protocol::Run::new("ls")));
     let did = vec![Done { action: run, outcome: ran("a.txt\n", Exit::Code(0)), took: 0, at: 0, tag: 1 }];
     s.push(Body::Called { call: "1".into(), did, answer: Answer::plain("Chunk") });

@@ -7,7 +7,7 @@ const UNREAD: &str = "has not been read in this session. Use the read_file tool 
 
 #[test]
 fn reads() {
-    let mut s = Stage::new(&[
+    let mut s = stage(&[
         ("a.txt", "alpha\nbeta\ngamma\nbeta\n"),
         ("empty.txt", ""),
         ("nl.txt", "\n"),
@@ -21,25 +21,25 @@ fn reads() {
     ]);
     s.read("/w/a.txt", "alpha\nbeta\ngamma\nbeta\n");
     s.read(" /w/sub/../a.txt ", "[File a.txt unchanged since last read in this session — …");
-    s.check(
+    s.says(
         "read_file",
         json!({"file_path": "/w/a.txt", "offset": "1", "limit": 1}),
         "Showing lines 2-2 of 5 total lines.\n\n---\n\nbeta",
     );
     s.read("/w/a.txt", "[File a.txt unchanged since last read in this session — …");
-    s.check("read_file", json!({"file_path": "/w/a.txt", "offset": 0}), "alpha\nbeta\ngamma\nbeta\n");
-    s.check(
+    s.says("read_file", json!({"file_path": "/w/a.txt", "offset": 0}), "alpha\nbeta\ngamma\nbeta\n");
+    s.says(
         "read_file",
         json!({"file_path": "/w/a.txt", "offset": 50}),
         "Showing lines 51-51 of 5 total lines.\n\n---\n\n",
     );
-    s.check(
+    s.says(
         "read_file",
         json!({"file_path": "/w/empty.txt", "offset": 1}),
         "Showing lines 2-2 of 1 total lines.\n\n---\n\n",
     );
-    s.check("read_file", json!({"file_path": "/w/a.txt", "offset": -1}), "Offset must be a non-negative integer");
-    s.check("read_file", json!({"file_path": "/w/a.txt", "limit": 0}), "Limit must be a positive integer");
+    s.says("read_file", json!({"file_path": "/w/a.txt", "offset": -1}), "Offset must be a non-negative integer");
+    s.says("read_file", json!({"file_path": "/w/a.txt", "limit": 0}), "Limit must be a positive integer");
     s.write("a.txt", b"new\n");
     s.read("/w/a.txt", "new\n");
     s.read("/w/empty.txt", "(read_file completed with no output)");
@@ -52,7 +52,7 @@ fn reads() {
     s.read("/w/fake.png", "text\n");
     s.read("/w/nope", "File not found: /w/nope");
     s.read("/w/sub", "Path is a directory, not a file: /w/sub");
-    s.read("/w/fifo", "Not a regular file: /w/fifo");
+    s.read("/dev/null", "Not a regular file: /dev/null");
     s.read("/w/a.txt/b", "Error reading file a.txt/b: ENOTDIR: not a directory, stat '/w/a.txt/b'");
     s.read("a.txt", "File path must be absolute, but was relative: a.txt. You must provide an absolute path.");
     s.read("", "The 'file_path' parameter must be non-empty.");
@@ -67,14 +67,14 @@ fn reads() {
 #[test]
 fn reads_of_much() {
     let rows: String = (1..=3_000).map(|n| format!("row {n} {}\n", "x".repeat(30))).collect();
-    let mut s = Stage::new(&[("rows.txt", &rows), ("lines.txt", &"x\n".repeat(3_000))]);
+    let mut s = stage(&[("rows.txt", &rows), ("lines.txt", &"x\n".repeat(3_000))]);
     let shown = s.call("read_file", r#"{"file_path":"/w/rows.txt"}"#).content.text();
     assert!(
         shown.starts_with("Showing lines 1-644 of 3001 total lines.\n\n---\n\nrow 1 ")
             && shown.ends_with("xxx... [truncated]")
     );
     assert_eq!(shown.len(), "Showing lines 1-644 of 3001 total lines.\n\n---\n\n".len() + 25_015);
-    s.check(
+    s.says(
         "read_file",
         json!({"file_path": "/w/lines.txt"}),
         &format!("Showing lines 1-1000 of 3001 total lines.\n\n---\n\n{}", vec!["x"; 1_000].join("\n")),
@@ -85,41 +85,41 @@ fn reads_of_much() {
 
 #[test]
 fn writes() {
-    let mut s = Stage::new(&[("a.txt", "one\n"), ("d/x", "x"), ("crlf.txt", "a\r\n")]);
+    let mut s = stage(&[("a.txt", "one\n"), ("d/x", "x"), ("crlf.txt", "a\r\n")]);
     let write = |path: &str, content: Value| json!({"file_path": path, "content": content});
-    s.check(
+    s.says(
         "write_file",
         write("/w/n/new.txt", json!("x")),
         "Successfully created and wrote to new file: /w/n/new.txt.",
     );
-    s.check("write_file", write("/w/n/new.txt", json!(5)), "Successfully overwrote file: /w/n/new.txt.");
+    s.says("write_file", write("/w/n/new.txt", json!(5)), "Successfully overwrote file: /w/n/new.txt.");
     assert_eq!(s.text("n/new.txt"), "5");
-    s.check("write_file", write("/w/a.txt", json!("x")), &format!("File /w/a.txt {UNREAD} (read the full file — overwriting replaces every byte, so any unseen bytes would be discarded) before overwriting it."));
-    s.check(
+    s.says("write_file", write("/w/a.txt", json!("x")), &format!("File /w/a.txt {UNREAD} (read the full file — overwriting replaces every byte, so any unseen bytes would be discarded) before overwriting it."));
+    s.says(
         "read_file",
         json!({"file_path": "/w/a.txt", "limit": 1}),
         "Showing lines 1-1 of 2 total lines.\n\n---\n\none",
     );
-    s.check("write_file", write("/w/a.txt", json!("x")), "Successfully overwrote file: /w/a.txt.");
+    s.says("write_file", write("/w/a.txt", json!("x")), "Successfully overwrote file: /w/a.txt.");
     s.write("a.txt", b"other");
-    s.check("write_file", write("/w/a.txt", json!("y")), "File /w/a.txt has been modified since you last read it (mtime or size changed). Re-read it with the read_file tool before overwriting it to ensure your changes are based on current content.");
-    s.check("write_file", write("/w/d", json!("y")), "Path is a directory, not a file: /w/d");
-    s.check("write_file", write("rel", json!("y")), "File path must be absolute: rel");
-    s.check("write_file", write("/w/a.txt/b", json!("y")), "Could not stat /w/a.txt/b to verify prior read (ENOTDIR). Re-read with the read_file tool, then retry overwriting it.");
-    s.check("write_file", json!({"file_path": "/w/x"}), "params must have required property 'content'");
+    s.says("write_file", write("/w/a.txt", json!("y")), "File /w/a.txt has been modified since you last read it (mtime or size changed). Re-read it with the read_file tool before overwriting it to ensure your changes are based on current content.");
+    s.says("write_file", write("/w/d", json!("y")), "Path is a directory, not a file: /w/d");
+    s.says("write_file", write("rel", json!("y")), "File path must be absolute: rel");
+    s.says("write_file", write("/w/a.txt/b", json!("y")), "Could not stat /w/a.txt/b to verify prior read (ENOTDIR). Re-read with the read_file tool, then retry overwriting it.");
+    s.says("write_file", json!({"file_path": "/w/x"}), "params must have required property 'content'");
     s.read("/w/crlf.txt", "a\n");
-    s.check("write_file", write("/w/crlf.txt", json!("a\nb\n")), "Successfully overwrote file: /w/crlf.txt.");
+    s.says("write_file", write("/w/crlf.txt", json!("a\nb\n")), "Successfully overwrote file: /w/crlf.txt.");
     assert_eq!(s.text("crlf.txt"), "a\r\nb\r\n");
-    s.outcomes = vec![Outcome::Refused(protocol::Refusal::Sandbox { path: "/x".into(), read_only: false })];
-    s.check(
+    s.outcomes = [Outcome::Refused(protocol::Refusal::Sandbox { path: "/x".into(), read_only: false })].into();
+    s.says(
         "write_file",
         write("/x", json!("y")),
         "Qwen Code requires permission to use \"write_file\", but that permission was declined. …",
     );
-    s.outcomes = vec![Outcome::Refused(protocol::Refusal::User { feedback: None })];
-    s.check("write_file", write("/x", json!("y")), "[Operation Cancelled] Reason: User did not allow tool call");
-    s.outcomes = vec![Outcome::Refused(protocol::Refusal::PlanMode { file: "/p".into() })];
-    s.check(
+    s.outcomes = [Outcome::Refused(protocol::Refusal::User { feedback: None })].into();
+    s.says("write_file", write("/x", json!("y")), "[Operation Cancelled] Reason: User did not allow tool call");
+    s.outcomes = [Outcome::Refused(protocol::Refusal::PlanMode { file: "/p".into() })].into();
+    s.says(
         "write_file",
         write("/x", json!("y")),
         "Tool blocked by plan mode: \"write_file\" is not a read-only tool. …",
@@ -129,7 +129,7 @@ fn writes() {
 #[test]
 fn edits() {
     let long: String = (1..=60).map(|n| format!("v{n} = {n}\n")).collect();
-    let mut s = Stage::new(&[
+    let mut s = stage(&[
         ("a.txt", "line1\nline2\nline3\n"),
         ("dup.txt", "aa\naa\n"),
         ("long.py", &long),
@@ -155,7 +155,7 @@ fn edits() {
         "bb",
         "Failed to edit. Found 2 occurrences for old_string in /w/dup.txt but replace_all was not enabled.",
     );
-    s.check(
+    s.says(
         "edit",
         json!({"file_path": "/w/dup.txt", "old_string": "aa", "new_string": "bb", "replace_all": true}),
         "The file: /w/dup.txt has been updated. Showing lines 1-3 of 3 from the edited file:\n\n---\n\nbb\nbb\n",
@@ -199,36 +199,32 @@ fn notebooks() {
         "metadata": {"kernelspec": {"language": "python"}}, "nbformat": 4, "nbformat_minor": 5,
     });
     let text = serde_json::to_string_pretty(&notebook).unwrap();
-    let mut s = Stage::new(&[("n.ipynb", &text), ("bad.ipynb", "{"), ("t.txt", "x")]);
+    let mut s = stage(&[("n.ipynb", &text), ("bad.ipynb", "{"), ("t.txt", "x")]);
     let edit = |more: Value| {
         let mut args = json!({"notebook_path": "/w/n.ipynb"});
         args.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         args
     };
-    s.check("notebook_edit", edit(json!({"cell_id": "c1", "new_source": "x"})), "Notebook /w/n.ipynb has not been fully read in this session. Use the read_file tool first, without offset or limit, before editing cells.");
+    s.says("notebook_edit", edit(json!({"cell_id": "c1", "new_source": "x"})), "Notebook /w/n.ipynb has not been fully read in this session. Use the read_file tool first, without offset or limit, before editing cells.");
     s.read("/w/n.ipynb", "Jupyter Notebook (python, 2 cells)\n\n--- Code Cell c1 [3] ---\n```python\nprint(1)\n\n```\nOutput:\n1\n\n\n--- Markdown Cell m1 ---\n# T");
-    s.check(
+    s.says(
         "notebook_edit",
         edit(json!({"cell_id": "c1", "new_source": "x=1\ny=2"})),
         "Notebook /w/n.ipynb has been updated. replace cell c1.\n\nUpdated source:\n\n---\n\nx=1\ny=2",
     );
-    s.check(
-        "notebook_edit",
-        edit(json!({"new_source": "x"})),
-        "cell_id is required for replace and delete operations.",
-    );
-    s.check("notebook_edit", edit(json!({"cell_id": "c1"})), "new_source is required when edit_mode is \"replace\".");
-    s.check(
+    s.says("notebook_edit", edit(json!({"new_source": "x"})), "cell_id is required for replace and delete operations.");
+    s.says("notebook_edit", edit(json!({"cell_id": "c1"})), "new_source is required when edit_mode is \"replace\".");
+    s.says(
         "notebook_edit",
         edit(json!({"cell_id": "zz", "new_source": "x"})),
         "Cell with ID \"zz\" not found in notebook.",
     );
-    s.check(
+    s.says(
         "notebook_edit",
         edit(json!({"cell_id": "m1", "edit_mode": "delete"})),
         "Notebook /w/n.ipynb has been updated. delete cell m1.",
     );
-    s.check(
+    s.says(
         "notebook_edit",
         edit(json!({"new_source": "first", "edit_mode": "insert"})),
         "Notebook /w/n.ipynb has been updated. insert cell qwen-cell-1.\n\nUpdated source:\n\n---\n\nfirst",
@@ -246,13 +242,13 @@ fn notebooks() {
         "File /w/n.ipynb is a binary / image / audio / video / PDF / notebook payload …",
     );
     s.write("n.ipynb", text.as_bytes());
-    s.check("notebook_edit", edit(json!({"cell_id": "c1", "new_source": "x"})), "Notebook /w/n.ipynb has been modified since you last read it. Re-read it with the read_file tool before editing it.");
+    s.says("notebook_edit", edit(json!({"cell_id": "c1", "new_source": "x"})), "Notebook /w/n.ipynb has been modified since you last read it. Re-read it with the read_file tool before editing it.");
     s.read("/w/bad.ipynb", "Error parsing notebook /w/bad.ipynb: …");
     for (path, expected) in [
         ("/w/t.txt", "File must be a Jupyter notebook (.ipynb). Use the edit tool for other file types."),
         ("/w/nope.ipynb", "Notebook file not found: /w/nope.ipynb"),
         ("rel.ipynb", "Notebook path must be absolute: rel.ipynb"),
     ] {
-        s.check("notebook_edit", json!({"notebook_path": path, "cell_id": "c1", "new_source": "x"}), expected);
+        s.says("notebook_edit", json!({"notebook_path": path, "cell_id": "c1", "new_source": "x"}), expected);
     }
 }

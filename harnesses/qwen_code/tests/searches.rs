@@ -17,10 +17,10 @@ fn failed(errno: i32, path: &str) -> Outcome {
 
 #[test]
 fn globs() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     let mut check = |args: Value, outcome: Outcome, expected: &str| {
-        s.outcomes = vec![outcome];
-        s.check("glob", args, expected);
+        s.outcomes = [outcome].into();
+        s.says("glob", args, expected);
     };
     let day = 24 * 60 * 60 * 1_000;
     check(
@@ -60,7 +60,7 @@ fn globs() {
     for (pattern, root, expected) in
         [("*.rs", "/w", "./*.rs"), ("./src/*", "/w", "./src/*"), ("../*.json", "/", "./*.json"), ("/x/*", "/w", "/x/*")]
     {
-        s.outcomes = vec![paths(vec![])];
+        s.outcomes = [paths(vec![])].into();
         s.call("glob", &json!({"pattern": pattern}).to_string());
         let [Action::World(World::Glob(search))] = s.did.as_slice() else { panic!("{:?}", s.did) };
         assert_eq!((search.root.to_str(), search.pattern.as_str()), (Some(root), expected), "{pattern}");
@@ -69,10 +69,10 @@ fn globs() {
 
 #[test]
 fn greps() {
-    let mut s = Stage::new(&[("a.txt", "foo\n"), ("b.txt", "foo foo\n")]);
+    let mut s = stage(&[("a.txt", "foo\n"), ("b.txt", "foo foo\n")]);
     let mut check = |args: Value, outcome: Outcome, expected: &str| {
-        s.outcomes = vec![outcome];
-        s.check("grep_search", args, expected);
+        s.outcomes = [outcome].into();
+        s.says("grep_search", args, expected);
     };
     let two = || matches(vec![hit("/w/a.txt", 0, &[(1, "foo")]), hit("/w/b.txt", 0, &[(1, "foo foo")])]);
     check(
@@ -119,25 +119,25 @@ fn greps() {
 
 #[test]
 fn lists_where_switched_on() {
-    let mut s = Stage::new(&[]);
-    s.check("list_directory", json!({"path": "/w"}), "Tool \"list_directory\" is a built-in tool that is disabled by default because glob covers directory listing in most cases. Enable it with the tools.listDirectory.enabled setting. Use glob instead.");
+    let mut s = stage(&[]);
+    s.says("list_directory", json!({"path": "/w"}), "Tool \"list_directory\" is a built-in tool that is disabled by default because glob covers directory listing in most cases. Enable it with the tools.listDirectory.enabled setting. Use glob instead.");
     s.settings.features.insert("tools.list_directory".into(), true);
     let folder = Hit { kind: FileKind::Folder, ..hit("/w/d", 0, &[]) };
     let all = vec![hit("/w/b.txt", 0, &[]), hit("/w/a.txt", 0, &[]), folder, hit("/w/x.log", 0, &[])];
-    s.outcomes = vec![paths(all), paths(vec![hit("/w/a.txt", 0, &[]), hit("/w/b.txt", 0, &[])])];
-    s.check(
+    s.outcomes = [paths(all), paths(vec![hit("/w/a.txt", 0, &[]), hit("/w/b.txt", 0, &[])])].into();
+    s.says(
         "list_directory",
         json!({"path": "/w"}),
         "Listed 3 item(s) in /w:\n---\n[DIR] d\na.txt\nb.txt\n\n(1 git-ignored)",
     );
-    s.check("list_directory", json!({"path": "."}), "Path must be absolute: .");
-    s.outcomes = vec![failed(2, "/w/no"), failed(2, "/w/no")];
-    s.check(
+    s.says("list_directory", json!({"path": "."}), "Path must be absolute: .");
+    s.outcomes = [failed(2, "/w/no"), failed(2, "/w/no")].into();
+    s.says(
         "list_directory",
         json!({"path": "/w/no"}),
         "Error listing directory: ENOENT: no such file or directory, stat '/w/no'",
     );
     let file = Outcome::Failed(Failure::NotAFile { path: "/w/a".into(), kind: FileKind::File });
-    s.outcomes = vec![file.clone(), file];
-    s.check("list_directory", json!({"path": "/w/a"}), "Error: Path is not a directory: /w/a");
+    s.outcomes = [file.clone(), file].into();
+    s.says("list_directory", json!({"path": "/w/a"}), "Error: Path is not a directory: /w/a");
 }

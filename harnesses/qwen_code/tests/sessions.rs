@@ -9,45 +9,46 @@ fn agent(id: &str, text: &str) -> Outcome {
 
 #[test]
 fn skills_and_agents() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.skills = vec![SkillInfo {
         name: "greet".into(),
         description: "d".into(),
         file: "/s/greet/SKILL.md".into(),
         scope: "user".into(),
     }];
-    s.outcomes = vec![Outcome::Skill {
+    s.outcomes = [Outcome::Skill {
         dir: "/s/greet".into(),
         body: "Say hello to $ARGUMENTS.".into(),
         arguments: Vec::new(),
         hint: None,
-    }];
-    s.check("skill", json!({"skill": "greet", "args": "Ann"}), "Base directory for this skill: /s/greet\nImportant: ALWAYS resolve absolute paths from this base directory when working with skills.\n\nSay hello to Ann.");
-    s.check("skill", json!({"skill": "nope"}), "Skill \"nope\" not found. Available skills: greet");
-    s.check("skill", json!({}), "Parameter \"skill\" must be a non-empty string.");
-    s.outcomes = vec![agent("t1", "Found it.")];
-    s.check(
+    }]
+    .into();
+    s.says("skill", json!({"skill": "greet", "args": "Ann"}), "Base directory for this skill: /s/greet\nImportant: ALWAYS resolve absolute paths from this base directory when working with skills.\n\nSay hello to Ann.");
+    s.says("skill", json!({"skill": "nope"}), "Skill \"nope\" not found. Available skills: greet");
+    s.says("skill", json!({}), "Parameter \"skill\" must be a non-empty string.");
+    s.outcomes = [agent("t1", "Found it.")].into();
+    s.says(
         "task",
         json!({"description": "look", "prompt": "x", "subagent_type": "Explore", "run_in_background": false}),
         "Found it.",
     );
-    s.check(
+    s.says(
         "agent",
         json!({"description": "look", "prompt": "x", "subagent_type": "nope"}),
         "Subagent \"nope\" not found. Available subagents: general-purpose, Explore",
     );
-    s.check(
+    s.says(
         "agent",
         json!({"description": "look", "prompt": "x", "isolation": "z"}),
         "Parameter \"isolation\" must be \"worktree\" when set.",
     );
-    s.check(
+    s.says(
         "agent",
         json!({"description": "look", "prompt": "x", "fork_turns": "all"}),
         "Parameter \"fork_turns\": an agent does not see this conversation here. …",
     );
-    s.outcomes = vec![agent("t2", "")];
-    s.check(
+    s.outcomes = [agent("t2", "")].into();
+    s.says(
         "agent",
         json!({"description": "look", "prompt": "x"}),
         "Background agent launched successfully.\ntask_id: general-purpose-c8 (…",
@@ -62,16 +63,16 @@ fn skills_and_agents() {
         [protocol::Entry::User(Content::Parts(vec![Part::text(told)]))]
     );
     assert!(!QwenCode.waits_for_tasks(&s.cx()));
-    s.check("task_stop", json!({"task_id": "general-purpose-c8"}), "agent is completed: general-purpose-c8");
+    s.says("task_stop", json!({"task_id": "general-purpose-c8"}), "agent is completed: general-purpose-c8");
 }
 
 #[test]
 fn sub_agents_have_a_prompt_and_tools_of_their_own() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.persona.name = "Explore".into();
     let names = |s: &Stage| QwenCode.open(&s.cx()).tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>();
     assert_eq!(names(&s), ["read_file", "grep_search", "glob", "run_shell_command", "web_fetch", "skill"]);
-    s.check(
+    s.says(
         "agent",
         json!({"description": "x", "prompt": "y"}),
         "Tool \"agent\" not found. Tools must use the exact names provided.",
@@ -96,18 +97,18 @@ fn sub_agents_have_a_prompt_and_tools_of_their_own() {
 
 #[test]
 fn tools_that_are_found_first() {
-    let mut s = Stage::new(&[]);
-    s.check(
+    let mut s = stage(&[]);
+    s.says(
         "tool_search",
         json!({"query": "zzzz"}),
         "No tools found matching 'zzzz'. Try broader keywords or use `select:ToolName`.",
     );
-    s.check("tool_search", json!({"query": "select:nope"}), "Not found: nope");
-    s.check("tool_search", json!({"query": "select:task_stop"}), "<functions>\n<function>{\"name\":\"task_stop\",\"description\":\"Stops a background command or a background agent by its id.\",\"parametersJsonSchema\":{\"type\":\"object\",…");
-    s.check("tool_search", json!({"query": "fetch page"}), "<functions>\n<function>{\"name\":\"web_fetch\",…");
-    s.check("tool_call", json!({"name": "nope", "arguments": {}}), "[tool_call bridge refused] Deferred tool \"nope\" is not registered in this session. Run tool_search again to inspect the available tools.");
-    s.check("tool_call", json!({"name": "read_file", "arguments": {}}), "[tool_call bridge refused] Tool \"read_file\" is already visible to the model or is not deferred. Call it directly instead of using tool_call.");
-    s.check(
+    s.says("tool_search", json!({"query": "select:nope"}), "Not found: nope");
+    s.says("tool_search", json!({"query": "select:task_stop"}), "<functions>\n<function>{\"name\":\"task_stop\",\"description\":\"Stops a background command or a background agent by its id.\",\"parametersJsonSchema\":{\"type\":\"object\",…");
+    s.says("tool_search", json!({"query": "fetch page"}), "<functions>\n<function>{\"name\":\"web_fetch\",…");
+    s.says("tool_call", json!({"name": "nope", "arguments": {}}), "[tool_call bridge refused] Deferred tool \"nope\" is not registered in this session. Run tool_search again to inspect the available tools.");
+    s.says("tool_call", json!({"name": "read_file", "arguments": {}}), "[tool_call bridge refused] Tool \"read_file\" is already visible to the model or is not deferred. Call it directly instead of using tool_call.");
+    s.says(
         "tool_call",
         json!({"name": "web_fetch"}),
         "[tool_call bridge refused] params must have required property 'arguments'",
@@ -119,54 +120,57 @@ fn tools_that_are_found_first() {
         text: "# Hi".into(),
         truncated: false,
     };
-    s.outcomes = vec![Outcome::Fetched(page), Outcome::Queried { text: "It greets.".into(), usage: Usage::default() }];
-    s.check(
+    s.outcomes =
+        [Outcome::Fetched(page), Outcome::Queried { text: "It greets.".into(), usage: Usage::default() }].into();
+    s.says(
         "tool_call",
         json!({"name": "web_fetch", "arguments": {"url": "http://x/", "prompt": "what?"}}),
         "URL: http://x/\nStatus: 200 OK | Content-Type: text/html | Size: 4 bytes\n\nIt greets.",
     );
-    s.outcomes = vec![Outcome::Failed(Failure::Other("no route".into()))];
-    s.check(
+    s.outcomes = [Outcome::Failed(Failure::Other("no route".into()))].into();
+    s.says(
         "web_fetch",
         json!({"url": "http://x/", "prompt": "what?"}),
         "Error during fetch for http://x/: fetch failed (cause: no route)",
     );
-    s.check(
+    s.says(
         "web_fetch",
         json!({"url": "ftp://x", "prompt": "what?"}),
         "The 'url' must be a valid URL starting with http:// or https://.",
     );
-    s.check("web_fetch", json!({"url": "", "prompt": "what?"}), "The 'url' parameter cannot be empty.");
+    s.says("web_fetch", json!({"url": "", "prompt": "what?"}), "The 'url' parameter cannot be empty.");
 }
 
 #[test]
 fn questions_and_plans() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     let question = json!({"questions": [{"question": "Which?", "header": "Pick", "options": [{"label": "A", "description": "a"}, {"label": "B", "description": "b"}]}]});
-    s.check("ask_user_question", question.clone(), "Tool \"ask_user_question\" not found in registry. …");
+    s.says("ask_user_question", question.clone(), "Tool \"ask_user_question\" not found in registry. …");
     s.settings.approval = ApprovalPolicy::OnRequest;
     let answers = protocol::Raw::of(&json!({"answers": {"0": {"answers": ["A"]}}}));
-    s.outcomes = vec![Outcome::Answers(answers)];
-    s.check("ask_user_question", question, "User has provided the following answers:\n\n**Pick**: A");
-    s.outcomes = vec![Outcome::Ok];
-    s.check("enter_plan_mode", json!({}), "Plan mode is on. …");
+    s.outcomes = [Outcome::Answers(answers)].into();
+    s.says("ask_user_question", question, "User has provided the following answers:\n\n**Pick**: A");
+    s.outcomes = [Outcome::Ok].into();
+    s.says("enter_plan_mode", json!({}), "Plan mode is on. …");
     let [Action::Session(Session::Mode(mode))] = s.did.as_slice() else { panic!("{:?}", s.did) };
     s.settings.mode = mode.clone();
     assert_eq!(s.settings.mode, Mode::Plan { file: "/home/u/.openinterpreter/plans/thread-1.md".into() });
-    s.outcomes = vec![
+    s.outcomes = [
         Outcome::Changed(Vec::new()),
         Outcome::PlanDecided { approved: false, feedback: Some("smaller".into()), file: None },
-    ];
-    s.check(
+    ]
+    .into();
+    s.says(
         "exit_plan_mode",
         json!({"plan": "1. Do it"}),
         "Plan execution was not approved. Remaining in plan mode. The user says: smaller",
     );
-    s.outcomes = vec![
+    s.outcomes = [
         Outcome::Changed(Vec::new()),
         Outcome::PlanDecided { approved: true, feedback: None, file: Some("/p.md".into()) },
-    ];
-    s.check(
+    ]
+    .into();
+    s.says(
         "exit_plan_mode",
         json!({"plan": "1. Do it", "originalRequest": "it"}),
         "User approved. You can now start coding. Start with updating your todo list if applicable.",
@@ -195,12 +199,12 @@ fn questions_and_plans() {
 
 #[test]
 fn lists_of_tasks_where_switched_on() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     let todos = json!({"todos": [{"id": "1", "content": "x", "status": "pending"}]});
-    s.check("todo_write", todos.clone(), "Tool \"todo_write\" is a built-in tool that is disabled by default. Enable it with the tools.todoWrite.enabled setting and restart Qwen Code.");
+    s.says("todo_write", todos.clone(), "Tool \"todo_write\" is a built-in tool that is disabled by default. Enable it with the tools.todoWrite.enabled setting and restart Qwen Code.");
     s.settings.features.insert("tools.update_plan".into(), true);
-    s.outcomes = vec![Outcome::Ok, Outcome::Ok];
-    s.check("todo_write", todos, "Todos have been modified successfully. …");
-    s.check("todo_write", json!({"todos": []}), "Todo list has been cleared.\n\n<system-reminder>\n…");
-    s.check("todo_write", json!({"todos": "x"}), "Parameter \"todos\" must be an array.");
+    s.outcomes = [Outcome::Ok, Outcome::Ok].into();
+    s.says("todo_write", todos, "Todos have been modified successfully. …");
+    s.says("todo_write", json!({"todos": []}), "Todo list has been cleared.\n\n<system-reminder>\n…");
+    s.says("todo_write", json!({"todos": "x"}), "Parameter \"todos\" must be an array.");
 }

@@ -11,7 +11,7 @@ fn report(command: &str, directory: &str, output: &str, code: &str, signal: &str
 
 #[test]
 fn commands() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     let mut check =
         |command: &str, outcome: Outcome, expected: &str| s.run(json!({"command": command}), outcome, expected);
     check(
@@ -82,7 +82,7 @@ fn commands() {
 
 #[test]
 fn a_long_output_is_kept_in_a_file() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     s.run(json!({"command": "x"}), ran(&"ab\n".repeat(9_000), Exit::Code(2)), "Command: x\n…");
     s.run(
         json!({"command": "x"}),
@@ -93,7 +93,7 @@ fn a_long_output_is_kept_in_a_file() {
 
 #[test]
 fn background_commands() {
-    let mut s = Stage::new(&[]);
+    let mut s = stage(&[]);
     let started = |task: u64| Outcome::Ran {
         output: Captured::default(),
         exit: Exit::Running,
@@ -102,22 +102,32 @@ fn background_commands() {
         left: false,
     };
     s.run(json!({"command": "serve &", "is_background": true}), started(1), "Background shell commands must not end with a bare \"&\". Remove the trailing \"&\" and rely on is_background: true instead.");
-    s.outcomes = vec![started(4)];
+    let listed = protocol::TaskInfo {
+        task: protocol::TaskId(4),
+        command: "wrapped".into(),
+        exit: Exit::Running,
+        started: 0,
+        pid: Some(42),
+        log: None,
+    };
+    s.outcomes = [started(4), Outcome::Tasks(vec![listed])].into();
     let answer = s.call("run_shell_command", r#"{"command":"serve 'x'","is_background":true}"#).content.text();
     let id = answer.lines().nth(1).and_then(|line| line.strip_prefix("id: ")).unwrap().to_owned();
     assert_eq!((id.len(), &id[..3]), (11, "bg_"));
     let output = format!("/tmp/background-shells-thread-1/shell-{id}.output");
     assert!(
-        answer.starts_with(&format!("Background shell started.\nid: {id}\noutput file: {output}\nstatus file: ")),
+        answer.starts_with(&format!(
+            "Background shell started.\nid: {id}\npid: 42\noutput file: {output}\nstatus file: "
+        )),
         "{answer}"
     );
-    let [Action::World(World::Run(run))] = s.did.as_slice() else { panic!("{:?}", s.did) };
+    let [Action::World(World::Run(run)), _] = s.did.as_slice() else { panic!("{:?}", s.did) };
     assert!(run.background && run.timeout.is_none() && run.script.contains(&output), "{run:?}");
     let call = s.items.iter().rev().find_map(|item| match &item.body {
         Body::Called { call, .. } => Some(call.clone()),
         _ => None,
     });
-    s.check("task_stop", json!({"task_id": "bg_00000000"}), "Task not found: bg_00000000");
+    s.says("task_stop", json!({"task_id": "bg_00000000"}), "Task not found: bg_00000000");
     s.said = vec![protocol::Entry::User(Content::Plain("x".into()))];
     let from = s.items.len();
     s.push(Body::Notice(protocol::Notice::TaskEnded {
@@ -134,5 +144,5 @@ fn background_commands() {
         QwenCode.say(&s.cx(), &s.items[from..]),
         [protocol::Entry::User(Content::Parts(vec![Part::text(expected)]))]
     );
-    s.check("task_stop", json!({"task_id": id}), &format!("shell is completed: {id}"));
+    s.says("task_stop", json!({"task_id": id}), &format!("shell is completed: {id}"));
 }
