@@ -16,6 +16,7 @@ mod js_regex;
 mod matching;
 mod notebook;
 mod outside;
+mod pdf;
 mod profile;
 mod prompt;
 mod read;
