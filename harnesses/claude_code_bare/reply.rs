@@ -57,7 +57,7 @@ pub(crate) fn read(voice: &dyn Voice, cx: &Context, reply: &Reply) -> Reading {
 
 /// Calls that the server left in the text.
 fn in_text_calls(voice: &dyn Voice, cx: &Context, found: Vec<in_text::TextCall>) -> Reading {
-    let calls = in_text::calls(cx, found);
+    let calls = in_text::calls(cx, found, |name| in_text::schema_in(&voice.open(cx).tools, name));
     let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
     let order = Order { groups: groups(voice, cx, &calls), answers: AnswerOrder::Done };
     Reading::Calls { calls, order, repaired }

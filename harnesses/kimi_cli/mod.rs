@@ -121,7 +121,7 @@ impl Harness for KimiCli {
         }
         let text = reply.text();
         if let InText::Calls(found) = in_text::find(&text, &tools::names(cx)) {
-            let calls = in_text::calls(cx, found);
+            let calls = in_text::calls(cx, found, |name| in_text::schema_in(&self.open(cx).tools, name));
             let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
             return Reading::Calls { order: order(&calls), calls, repaired };
         }

@@ -101,7 +101,7 @@ impl Harness for KimiCode {
                 InText::None => return without_calls(cx, reply, &text),
                 InText::Unreadable(why) => return unreadable(cx, &why),
                 InText::Calls(found) => {
-                    let calls = in_text::calls(cx, found);
+                    let calls = in_text::calls(cx, found, |name| in_text::schema_in(&self.open(cx).tools, name));
                     let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
                     (calls, repaired)
                 }

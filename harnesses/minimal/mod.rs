@@ -66,7 +66,6 @@ impl Harness for Minimal {
 
     fn say(&self, cx: &Context, new: &[Item]) -> Vec<Entry> {
         let mut entries = history::say(self, cx, new);
-        text::unmarked(cx, &mut entries);
         match Form::of(cx) {
             Form::Text => entries = text::told(entries),
             _ if cx.source.wire == WireId::Chat => entries.iter_mut().for_each(with_text),
@@ -88,7 +87,7 @@ impl Harness for Minimal {
         let wrong = match text::find(cx, &said) {
             InText::Calls(found) => {
                 let by_habit = found.iter().filter(|call| !call.at.is_empty()).count();
-                let calls = in_text::calls(cx, found);
+                let calls = in_text::calls(cx, found, |name| in_text::schema_in(&self.open(cx).tools, name));
                 let repaired = u32::try_from(by_habit).unwrap_or(u32::MAX);
                 return Reading::Calls { order: Order::one_by_one(&calls), calls, repaired };
             }

@@ -3,8 +3,8 @@ use protocol::{Block, BlockKind, Call, Content, Entry, Part};
 use serde_json::{Value, json};
 
 use super::{Form, tools, turns};
-use crate::in_text::{self, InText, TextCall};
-use crate::{Context, fenced, xml_call};
+use crate::in_text::{self, InText, TextCall, Written};
+use crate::{Context, fenced};
 
 /// Languages of the block that is run.
 const LANGUAGES: [&str; 4] = ["bash", "sh", "shell", "zsh"];
@@ -20,19 +20,11 @@ pub(super) fn find(cx: &Context, said: &str) -> InText {
         if let Some(command) = blocks.iter().rev().find(|block| is_shell(block.info)).map(|block| block.text.trim_end())
             && !command.trim().is_empty()
         {
-            let args = json!({"command": command}).to_string();
+            let args = Written::Json(json!({"command": command}).to_string());
             return InText::Calls(vec![TextCall { name: tools::BASH.to_owned(), args, at: 0..0, mended: false }]);
         }
     }
-    marked(said, &tools::names(cx))
-}
-
-/// In the markup of the models' own templates, or as a bare object.
-fn marked(said: &str, offered: &[&str]) -> InText {
-    match xml_call::find(said, offered, |_| Value::Null) {
-        InText::None => in_text::find(said, offered),
-        found => found,
-    }
+    in_text::find(said, &tools::names(cx))
 }
 
 fn is_shell(info: &str) -> bool {
@@ -46,26 +38,6 @@ fn without_thoughts(said: &str) -> &str {
         Some(thoughts) => thoughts.split_once("</think>").map_or("", |(_, said)| said),
         // Templates that open the tag themselves leave its end only.
         None => text.rsplit_once("</think>").map_or(text, |(_, said)| said),
-    }
-}
-
-/// Markup in another form than the shared telling knows goes out of the text of replies whose calls are told as such.
-pub(super) fn unmarked(cx: &Context, entries: &mut [Entry]) {
-    let offered = tools::names(cx);
-    for entry in entries {
-        let Entry::Assistant(blocks) = entry else { continue };
-        if !blocks.iter().any(|block| matches!(block.kind, BlockKind::Call(_))) {
-            continue;
-        }
-        for block in blocks.iter_mut() {
-            if let BlockKind::Text(text, _) = &mut block.kind
-                && let InText::Calls(found) = xml_call::find(text, &offered, |_| Value::Null)
-            {
-                *text = in_text::without(text, &found);
-                block.opaque.clear();
-            }
-        }
-        blocks.retain(|block| text_of(block) != Some(""));
     }
 }
 

@@ -165,7 +165,7 @@ fn read_text(cx: &Context, reply: &Reply) -> Reading {
     match in_text::find(&text, &offered) {
         InText::None => Reading::Stop(End::Done),
         InText::Calls(found) => {
-            let calls = in_text::calls(cx, found);
+            let calls = in_text::calls(cx, found, |name| in_text::schema_in(&Native.open(cx).tools, name));
             let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
             Reading::Calls { order: Order::together(&calls), calls, repaired }
         }

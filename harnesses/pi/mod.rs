@@ -79,7 +79,7 @@ impl Harness for Pi {
         match in_text::find(&text, &tools::NAMES) {
             InText::None => {}
             InText::Calls(found) => {
-                let calls = in_text::calls(cx, found);
+                let calls = in_text::calls(cx, found, |name| in_text::schema_in(&self.open(cx).tools, name));
                 let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
                 return Reading::Calls { order: Order::together(&calls), calls, repaired };
             }

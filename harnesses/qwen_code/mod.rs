@@ -208,8 +208,5 @@ fn was_cut(cx: &Context, call: &Call, name: &str) -> bool {
 /// Calls in the text, in any of the known forms.
 fn in_text_of(text: &str, offered: &[String]) -> InText {
     let offered: Vec<&str> = offered.iter().map(String::as_str).collect();
-    match crate::xml_call::find(text, &offered, tools::schema) {
-        InText::None => in_text::find(text, &offered),
-        found => found,
-    }
+    in_text::find(text, &offered)
 }

@@ -38,7 +38,7 @@ pub(super) fn read(cx: &Context, reply: &Reply) -> Reading {
     let offered = tools::callable(cx);
     match super::in_text_of(&text, &offered) {
         InText::None => {}
-        InText::Calls(found) => return these(cx, in_text::calls(cx, found)),
+        InText::Calls(found) => return these(cx, in_text::calls(cx, found, tools::schema)),
         InText::Unreadable(why) => return unreadable(cx, &why),
     }
     let joined = || past.pieces.iter().rev().chain([&text]).map(String::as_str).collect::<String>();

@@ -61,7 +61,7 @@ pub(super) fn read(cx: &Context, reply: &Reply) -> Result<Call, Misread> {
     let mut calls: Vec<Call> = reply.calls().cloned().collect();
     if calls.is_empty() {
         calls = match in_text::find(&said, &tools::names(Form::of(cx))) {
-            InText::Calls(found) => in_text::calls(cx, found),
+            InText::Calls(found) => in_text::calls(cx, found, |name| in_text::schema_in(&tools::offered(cx), name)),
             InText::None | InText::Unreadable(_) => return Err(Misread::Missing),
         };
     }

@@ -68,6 +68,7 @@ pub async fn compare(compare: Compare) -> Result<u8, String> {
     }
     let task = task(compare.task.clone())?;
     let cwd = folder(compare.flags.cd.as_deref())?;
+    known(&ids, &compare.flags, home.clone(), &cwd)?;
     let program = std::env::current_exe().map_err(|why| format!("Error: cannot find this program: {why}"))?;
     let repository = Repository::around(&cwd)?;
     let snapshot = repository.snapshot()?;
@@ -97,15 +98,20 @@ pub async fn compare(compare: Compare) -> Result<u8, String> {
     Ok(if *job.interrupted.borrow() > 0 { 130 } else { report.status() })
 }
 
-/// `--harness a,b,c`. Nothing is run before all are known.
+/// `--harness a,b,c`.
 fn ids(given: Option<&str>) -> Result<Vec<String>, String> {
     let words = given.unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty());
     let ids: Vec<String> = words.map(str::to_owned).collect();
     if ids.is_empty() {
         return Err("Error: which harnesses? Write --harness a,b,c; `interpreter harness list` shows them.".into());
     }
-    ids.iter().try_for_each(|id| runtime::show_harness(id).map(drop).map_err(|e| e.to_string()))?;
     Ok(ids)
+}
+
+/// Nothing is run before all are known: built-in ones, the user's, the project's.
+fn known(ids: &[String], flags: &Flags, home: Home, cwd: &Path) -> Result<(), String> {
+    let loaded = config::load(&exec::request(flags, home, cwd)?).map_err(|e| e.to_string())?;
+    ids.iter().try_for_each(|id| runtime::find_harness(&loaded, id).map(drop).map_err(|e| e.to_string()))
 }
 
 /// A harness that stands twice runs twice, as `native` and `native-2`.
@@ -164,7 +170,7 @@ async fn signals(count: watch::Sender<u8>) {
     loop {
         tokio::select! { _ = int.recv() => (), _ = term.recv() => () }
         if *count.borrow() > 0 {
-            // Runs in progress are children that die with us (`kill_on_drop` does not reach here, their stdin does).
+            // Runs in progress find that nobody reads them any more, and end.
             std::process::exit(130);
         }
         count.send_modify(|count| *count += 1);

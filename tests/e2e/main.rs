@@ -2,6 +2,7 @@
 mod pairs;
 mod place;
 
+mod calls_in_text;
 mod commands;
 mod compare;
 mod exec;

@@ -11,20 +11,20 @@ use crate::{
 };
 
 /// How a harness runs a command, and how a model ends a task in it.
-struct Dialect {
-    id: &'static str,
-    tool: &'static str,
+pub(crate) struct Dialect {
+    pub(crate) id: &'static str,
+    pub(crate) tool: &'static str,
     argument: &'static str,
     /// Several calls in one reply are run; where not, the reply is asked for again.
     parallel: bool,
-    end: fn() -> Vec<Turn>,
+    pub(crate) end: fn() -> Vec<Turn>,
 }
 
 fn text() -> Vec<Turn> {
     vec![Turn::text("over")]
 }
 
-const DIALECTS: &[Dialect] = &[
+pub(crate) const DIALECTS: &[Dialect] = &[
     Dialect { id: "native", tool: "exec_command", argument: "cmd", parallel: true, end: text },
     Dialect { id: "claude-code", tool: "Bash", argument: "command", parallel: true, end: text },
     Dialect { id: "claude-code@1.0", tool: "Bash", argument: "command", parallel: true, end: text },
@@ -56,7 +56,7 @@ const DIALECTS: &[Dialect] = &[
 ];
 
 impl Dialect {
-    fn args(&self, command: &str) -> Value {
+    pub(crate) fn args(&self, command: &str) -> Value {
         match self.id {
             "qwen-code" => json!({"command": command, "is_background": false}),
             _ => json!({self.argument: command}),
