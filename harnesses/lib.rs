@@ -27,7 +27,6 @@ mod registry;
 #[cfg(test)]
 mod stage;
 mod swe_agent;
-mod xml_call;
 mod zcode;
 
 use std::collections::BTreeMap;

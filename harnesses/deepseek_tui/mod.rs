@@ -94,7 +94,7 @@ impl Harness for DeepseekTui {
         match in_text::find(&text, &self.tools(cx)) {
             InText::None => {}
             InText::Calls(found) => {
-                let calls = in_text::calls(cx, found);
+                let calls = in_text::calls(cx, found, |name| in_text::schema_in(&self.open(cx).tools, name));
                 let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
                 return Reading::Calls { order: order(cx, &calls), calls, repaired };
             }
