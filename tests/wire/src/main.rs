@@ -15,6 +15,7 @@ use std::{
     collections::VecDeque,
     fs,
     io::{self, Write},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -33,6 +34,8 @@ use report::Harness;
 struct Job {
     pair: &'static Pair,
     program: PathBuf,
+    /// A folder of commands that both programs find first.
+    tools: Option<PathBuf>,
     case: Case,
     /// Of its harness among those that are compared.
     harness: usize,
@@ -119,6 +122,7 @@ fn run(options: &Options) -> Result<bool, String> {
 
 fn plan(options: &Options, cases: &Path, home: &Path) -> Result<Plan, String> {
     let mut plan = Plan::default();
+    let search = folder_with_rg(home);
     for pair in PAIRS {
         let folder = cases.join(pair.folder);
         let Ok(files) = fs::read_dir(&folder) else { continue };
@@ -141,12 +145,16 @@ fn plan(options: &Options, cases: &Path, home: &Path) -> Result<Plan, String> {
             plan.missing.push(pair.title);
             continue;
         };
+        if pair.needs_rg && search.is_none() {
+            say(options, &format!("{} finds no rg (PEERS_RG, PATH), and may not search without\n", pair.title));
+        }
         let reasons = Reasons::read(&folder.join("reasons.toml"))?;
         let complete = wanted.len() == paths.len();
         let version = if options.list { String::new() } else { Pair::version(&program, home) };
         for path in wanted {
             let case = Case::read(path)?;
-            plan.jobs.push(Job { pair, program: program.clone(), case, harness: plan.harnesses.len() });
+            let (program, tools) = (program.clone(), search.clone().filter(|_| pair.needs_rg));
+            plan.jobs.push(Job { pair, program, tools, case, harness: plan.harnesses.len() });
         }
         plan.harnesses.push(Harness::new(pair.folder, pair.title, version, reasons, complete));
     }
@@ -154,6 +162,17 @@ fn plan(options: &Options, cases: &Path, home: &Path) -> Result<Plan, String> {
         return Err("no such case; --list names them".to_owned());
     }
     Ok(plan)
+}
+
+/// A folder with nothing but `rg` in it.
+fn folder_with_rg(scratch: &Path) -> Option<PathBuf> {
+    let folder = scratch.join("rg");
+    fs::create_dir_all(&folder).ok()?;
+    let copy = folder.join("rg");
+    fs::copy(Pair::find_rg()?, &copy).ok()?;
+    // As it lies in a package it need not be executable.
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).ok()?;
+    Some(folder)
 }
 
 /// A copy, so that a build in between does not change it.
@@ -196,8 +215,11 @@ fn play(job: &Job, ours: &Path, base: &Path) -> Result<Vec<Comparison>, String> 
         _ => {}
     }
     // Names of one length, so that limits of length fall alike.
-    let original = place::play(job.pair, Side::Original, &job.program, &job.case, &base.join("orig"))?;
-    let ours = place::play(job.pair, Side::Ours, ours, &job.case, &base.join("ours"))?;
+    let play = |side, program: &Path, name: &str| {
+        place::play(job.pair, side, program, job.tools.as_deref(), &job.case, &base.join(name))
+    };
+    let original = play(Side::Original, &job.program, "orig")?;
+    let ours = play(Side::Ours, ours, "ours")?;
     Ok(compare::compare(&original, &ours))
 }
 

@@ -13,7 +13,7 @@ const RULES: &[Rule] = &[
     Rule { pattern: r"\b(call|toolu|resp|msg|fc)_[A-Za-z0-9]+", instead: "<ID>" },
     Rule { pattern: r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", instead: "<UUID>" },
     Rule { pattern: r"Chunk ID: [0-9a-f]+", instead: "Chunk ID: <ID>" },
-    Rule { pattern: r"(session ID|pid:|PID:?) \d+", instead: "$1 <N>" },
+    Rule { pattern: r"(session ID|process id|pid:|PID:?) \d+", instead: "$1 <N>" },
     Rule { pattern: r#"(<HOME>|/tmp|/var/tmp)/(<[A-Z]+>|[^\s'"<>)\]])+"#, instead: "<PATH>" },
     Rule { pattern: r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\dZ+:]*", instead: "<TIME>" },
     Rule { pattern: r"\b\d+(\.\d+)? ?(seconds|s|ms)\b", instead: "<DURATION> $2" },
@@ -57,6 +57,7 @@ mod tests {
         check("call_000012 toolu_01AbC msg_1", "<ID> <ID> <ID>");
         check("0198c5a2-0000-7000-8000-0123456789ab", "<UUID>");
         check("Chunk ID: a1b2c3 session ID 17, pid: 4", "Chunk ID: <ID> session ID <N>, pid: <N>");
+        check("Unknown process id 17", "Unknown process id <N>");
         check("at 2026-11-30T20:30:01.123Z, took 1.25 seconds", "at <TIME>, took <DURATION> seconds");
         check("20ms, 3 s, 5 files", "<DURATION> ms, <DURATION> s, 5 files");
     }

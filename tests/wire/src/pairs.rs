@@ -17,19 +17,19 @@ pub(crate) struct Pair {
     pub(crate) title: &'static str,
     /// Command of the original.
     pub(crate) program: &'static str,
+    /// It searches with the `rg` on PATH, and fetches one where it finds none.
+    pub(crate) needs_rg: bool,
     original: fn(&Start<'_>) -> io::Result<Invocation>,
     ours: Ours,
 }
 
 /// How ours is told about the model.
 struct Ours {
-    provider: &'static str,
-    wire: Option<&'static str>,
-    /// Below the address of the server.
-    base: &'static str,
     model: &'static str,
     sandbox: &'static str,
-    more: &'static [&'static str],
+    /// For `-c`; `{url}` is the address of the server.
+    settings: &'static [&'static str],
+    env: &'static [(&'static str, &'static str)],
 }
 
 /// What a command line may name.
@@ -46,21 +46,29 @@ pub(crate) struct Invocation {
     pub(crate) env: Vec<(&'static str, String)>,
 }
 
-const CHAT: Ours = Ours {
-    provider: "stub",
-    wire: Some("chat"),
-    base: "/v1",
-    model: "stub-model",
-    sandbox: "danger-full-access",
-    more: &[],
-};
+const STUB: &[&str] = &[
+    "model_provider=stub",
+    "model_providers.stub.name=\"Stub\"",
+    "model_providers.stub.base_url=\"{url}/v1\"",
+    "model_providers.stub.wire_api=chat",
+];
+/// As the settings of `kimi` say.
+const STUB_OF_KIMI: &[&str] = &[STUB[0], STUB[1], STUB[2], STUB[3], "model_context_window=262144"];
+const CHAT: Ours = Ours { model: "stub-model", sandbox: "danger-full-access", settings: STUB, env: &[] };
 const ANTHROPIC: Ours = Ours {
-    provider: "anthropic",
-    wire: None,
-    base: "",
     model: "claude-sonnet-4-5",
-    more: &["model_providers.anthropic.experimental_bearer_token=fake"],
+    settings: &[
+        "model_provider=anthropic",
+        "model_providers.anthropic.base_url=\"{url}\"",
+        "model_providers.anthropic.experimental_bearer_token=fake",
+    ],
     ..CHAT
+};
+const OPENAI: Ours = Ours {
+    model: "gpt-5.5",
+    sandbox: "workspace-write",
+    settings: &["openai_base_url=\"{url}/v1\"", PLAN_TOOL],
+    env: &[("CODEX_API_KEY", "fake")],
 };
 
 /// Left out else, in Codex too.
@@ -72,6 +80,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         harness: "claude-code-bare",
         title: "claude --bare",
         program: "claude",
+        needs_rg: false,
         original: |start| claude(start, &["--bare"]),
         ours: ANTHROPIC,
     },
@@ -80,6 +89,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         harness: "claude-code",
         title: "claude",
         program: "claude",
+        needs_rg: false,
         original: |start| claude(start, &[]),
         ours: ANTHROPIC,
     },
@@ -88,6 +98,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         harness: "qwen-code",
         title: "qwen",
         program: "qwen",
+        needs_rg: false,
         original: qwen,
         ours: Ours { model: "qwen3-coder-plus", ..CHAT },
     },
@@ -96,31 +107,28 @@ pub(crate) const PAIRS: &[Pair] = &[
         harness: "kimi-code",
         title: "kimi",
         program: "kimi",
+        needs_rg: true,
         original: kimi,
-        ours: Ours { model: "kimi-k2-thinking", more: &["model_context_window=262144"], ..CHAT },
+        ours: Ours { model: "kimi-k2-thinking", settings: STUB_OF_KIMI, ..CHAT },
     },
     Pair {
         folder: "opencode",
         harness: "opencode",
         title: "opencode",
         program: "opencode",
+        needs_rg: true,
         original: opencode,
         ours: CHAT,
     },
-    Pair { folder: "pi", harness: "pi", title: "pi", program: "pi", original: pi, ours: CHAT },
+    Pair { folder: "pi", harness: "pi", title: "pi", program: "pi", needs_rg: false, original: pi, ours: CHAT },
     Pair {
         folder: "native",
         harness: "native",
         title: "codex",
         program: "codex",
+        needs_rg: false,
         original: codex,
-        ours: Ours {
-            wire: Some("responses"),
-            model: "gpt-5.5",
-            sandbox: "workspace-write",
-            more: &[PLAN_TOOL],
-            ..CHAT
-        },
+        ours: OPENAI,
     },
 ];
 
@@ -132,6 +140,19 @@ impl Pair {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let on_path = std::env::split_paths(&path).map(|folder| folder.join(self.program));
         codex.into_iter().chain(peers).chain(on_path).find(|path| path.is_file())
+    }
+
+    /// An `rg` to search with: `PEERS_RG`, the one on PATH, or that of qwen beside `PEERS_BIN`.
+    pub(crate) fn find_rg() -> Option<PathBuf> {
+        let named = std::env::var_os("PEERS_RG").map(PathBuf::from);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let on_path = std::env::split_paths(&path).map(|folder| folder.join("rg"));
+        let arch = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+        let system = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
+        let of_qwen = format!("../@qwen-code/qwen-code/vendor/ripgrep/{arch}-{system}/rg");
+        let beside = std::env::var_os("PEERS_BIN").map(|folder| PathBuf::from(folder).join(of_qwen));
+        let found = named.into_iter().chain(on_path).chain(beside).find(|path| path.is_file());
+        found.and_then(|path| path.canonicalize().ok())
     }
 
     /// What `--version` says, in one line.
@@ -150,21 +171,17 @@ impl Pair {
     }
 
     pub(crate) fn ours(&self, start: &Start<'_>) -> Invocation {
-        let Ours { provider, wire, base, model, sandbox, more } = self.ours;
+        let Ours { model, sandbox, settings, env } = self.ours;
         let mut args: Vec<String> =
             ["exec", "--skip-git-repo-check", "-s", sandbox, "-m", model].map(String::from).into();
-        let mut set = |setting: String| args.extend(["-c".to_owned(), setting]);
-        set(format!("harness={}", self.harness));
-        set(format!("model_provider={provider}"));
-        set(format!("model_providers.{provider}.base_url=\"{}{base}\"", start.url));
-        if let Some(wire) = wire {
-            set(format!("model_providers.{provider}.name=\"Stub\""));
-            set(format!("model_providers.{provider}.wire_api={wire}"));
+        let harness = format!("harness={}", self.harness);
+        for setting in settings.iter().copied().chain([harness.as_str()]) {
+            args.extend(["-c".to_owned(), setting.replace("{url}", start.url)]);
         }
-        more.iter().for_each(|setting| set((*setting).to_owned()));
         args.push(start.prompt.to_owned());
-        let home = start.home.join(".oi").display().to_string();
-        Invocation { args, env: vec![("INTERPRETER_HOME", home)] }
+        let home = ("INTERPRETER_HOME", start.home.join(".oi").display().to_string());
+        let env = env.iter().map(|(name, value)| (*name, (*value).to_owned())).chain([home]).collect();
+        Invocation { args, env }
     }
 }
 
@@ -237,15 +254,11 @@ fn pi(start: &Start<'_>) -> io::Result<Invocation> {
 
 fn codex(start: &Start<'_>) -> io::Result<Invocation> {
     let home = start.home.join(".codex");
-    let settings = format!(
-        "model = \"gpt-5.5\"\nmodel_provider = \"stub\"\n{PLAN_TOOL}\n\
-         [model_providers.stub]\nname = \"Stub\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\n",
-        start.url
-    );
+    let settings = format!("model = \"gpt-5.5\"\nopenai_base_url = \"{}/v1\"\n{PLAN_TOOL}\n", start.url);
     write(&home.join("config.toml"), &settings)?;
     Ok(Invocation {
         args: ["exec", "--skip-git-repo-check", "-s", "workspace-write", start.prompt].map(String::from).into(),
-        env: vec![("CODEX_HOME", home.display().to_string())],
+        env: vec![("CODEX_HOME", home.display().to_string()), ("CODEX_API_KEY", "fake".to_owned())],
     })
 }
 

@@ -25,11 +25,19 @@ pub(crate) struct Ran {
     pub(crate) requests: Vec<Value>,
 }
 
-/// Plays `case` with `program` below `base`, a folder that is not there yet. Everything stays there.
+/// Plays `case` with `program` below `base`, a folder that is not there yet. Everything stays there. `tools`: a folder of
+/// commands that the program finds first.
 ///
 /// # Errors
 /// One line: what could not be done, or how the program ended without asking for anything.
-pub(crate) fn play(pair: &Pair, side: Side, program: &Path, case: &Case, base: &Path) -> Result<Ran, String> {
+pub(crate) fn play(
+    pair: &Pair,
+    side: Side,
+    program: &Path,
+    tools: Option<&Path>,
+    case: &Case,
+    base: &Path,
+) -> Result<Ran, String> {
     let who = match side {
         Side::Original => pair.title,
         Side::Ours => "ours",
@@ -52,6 +60,11 @@ pub(crate) fn play(pair: &Pair, side: Side, program: &Path, case: &Case, base: &
         [("CONFIG", ".config"), ("DATA", ".local/share"), ("CACHE", ".cache"), ("STATE", ".local/state")]
     {
         command.env(format!("XDG_{name}_HOME"), home.join(below));
+    }
+    if let Some(tools) = tools {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = [tools.to_owned()].into_iter().chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(folders).unwrap_or(path.clone()));
     }
     command.envs(invocation.env);
     let end =

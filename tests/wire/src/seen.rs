@@ -185,6 +185,8 @@ fn conversation(body: &Value) -> &[Value] {
 
 fn said(role: &str, content: &Value, lines: &mut Vec<String>) {
     match content {
+        // Beside calls the chat wire has null or an empty text, and both say nothing.
+        Value::String(text) if role == "assistant" && text.is_empty() => {}
         // An answer is compared as a result.
         Value::String(_) if role == "tool" => lines.push("tool: string".to_owned()),
         Value::String(text) => lines.push(format!("{role}: string{}", tags(text))),
@@ -317,10 +319,7 @@ mod tests {
             {"role": "assistant", "content": "", "reasoning_content": "r", "tool_calls": [{"function": {"name": "bash"}}]},
             {"role": "tool", "content": "<x>"}]});
         assert_eq!(system(&chat), "system: string <t>");
-        assert_eq!(
-            said_by_all(&chat, false),
-            "assistant: reasoning\nassistant: string\nassistant: call bash\ntool: string"
-        );
+        assert_eq!(said_by_all(&chat, false), "assistant: reasoning\nassistant: call bash\ntool: string");
         let responses = json!({"instructions": "i", "input": [
             {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "<p>"}]},
             {"type": "function_call", "name": "exec_command"}, {"type": "function_call_output", "output": "o"}]});
