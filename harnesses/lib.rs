@@ -6,7 +6,6 @@
 mod args;
 mod claude_code;
 mod claude_code_bare;
-#[cfg(feature = "wip_deepseek_tui")]
 mod deepseek_tui;
 mod fenced;
 mod guards;
@@ -14,6 +13,7 @@ mod history;
 mod in_text;
 mod kimi_cli;
 mod kimi_code;
+pub mod made;
 mod mini_swe_agent;
 mod minimal;
 mod names;
@@ -31,11 +31,11 @@ mod zcode;
 
 use std::collections::BTreeMap;
 
-pub use guards::{Guards, after, read};
 use protocol::{
     Action, Answer, Call, CallId, Caps, Done, Entry, Item, Millis, ModelInfo, Opening, Part, Reply, Settings, Source,
     ThreadId, Tool, Tune, TurnId, Want,
 };
+pub use guards::{Guards, after, read};
 pub use registry::{all, default_for, find};
 
 /// Everything that a harness may depend on. All of it is an item, a setting, or static data.
@@ -89,12 +89,17 @@ pub struct SkillInfo {
     pub scope: String,
 }
 
-/// Texts that stand in for ours: learned from the user's own installation of the original, or written by the user.
+/// Texts that stand in for ours: learned from the user's own installation of the original, or written by the user. `made` sees to it
+/// that they are used; a harness that puts other things around them (skills, the environment) takes them from its context.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Words {
     pub prompt: Option<String>,
+    /// Blocks of instructions before the prompt, in place of the harness's own.
+    pub lead: Vec<String>,
     /// Tool name to description.
     pub tools: BTreeMap<String, String>,
+    /// Tool name to descriptions of its properties, by path (`questions[].header`).
+    pub properties: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// When `wants` is asked.
@@ -200,7 +205,19 @@ pub struct Compaction {
 
 /// One agent's way of speaking to a model. Plain values in and out; the same input gives the same output.
 pub trait Harness: Send + Sync {
-    fn id(&self) -> &'static str;
+    fn id(&self) -> &str;
+    /// The built-in harness that it is, or is made of.
+    fn base(&self) -> &str {
+        self.id()
+    }
+    /// What was said in one dialect is sent again as it stands; in another it is told anew.
+    fn dialect(&self) -> &str {
+        self.id()
+    }
+    /// A reply as it came, in the names of tools that this harness reads and history keeps.
+    fn hear(&self, reply: Reply) -> Reply {
+        reply
+    }
     /// What must be looked up before `moment`; each answer is stored as `Body::Fact`.
     fn wants(&self, cx: &Context, moment: Moment) -> Vec<Want>;
     /// System text and tools of a new conversation.
@@ -223,7 +240,7 @@ pub trait Harness: Send + Sync {
     }
     /// What watches over a model in this dialect beside its own ways; see `guards.rs` for the reasons.
     fn guards(&self, cx: &Context) -> Guards {
-        guards::of(self.id(), cx)
+        guards::of(self.base(), cx)
     }
     /// Whether a last turn (exec) goes on until background work has ended and was told of, instead of stopping it.
     /// Between turns the end of such work starts a turn of its own.

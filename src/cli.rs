@@ -81,10 +81,17 @@ pub(crate) struct Repair {
 #[derive(Debug, Subcommand)]
 #[allow(clippy::large_enum_variant)] // One value in the life of the process.
 pub(crate) enum Harness {
-    /// All harnesses, one a line
-    List,
+    /// All harnesses, one a line: built-in ones, yours, those of a trusted project
+    List {
+        /// As JSON, with where each comes from
+        #[arg(long)]
+        json: bool,
+    },
     /// Prompt and tools of one
-    Show { id: String },
+    Show {
+        id: String,
+    },
+    Learn(lab::Learn),
     /// Run one task under several harnesses, each in a Git worktree, and tell how they did
     Compare(lab::Compare),
 }

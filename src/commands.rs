@@ -28,8 +28,9 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
             compare.flags = cli.flags.with(compare.flags);
             return on_runtime(async { status(lab::compare(compare).await) });
         }
-        Some(Command::Harness(Harness::List)) => list_harnesses(),
-        Some(Command::Harness(Harness::Show { id })) => show_harness(&id),
+        Some(Command::Harness(Harness::List { json })) => list_harnesses(&cli.flags, json),
+        Some(Command::Harness(Harness::Show { id })) => show_harness(&cli.flags, &id),
+        Some(Command::Harness(Harness::Learn(learn))) => return status(lab::learn(&learn)),
         Some(Command::Debug(Debug::Config { flags, json })) => debug_config(&cli.flags.with(flags), json),
         None => Err(
             "This version has no terminal interface yet. Use `interpreter exec \"TASK\"`, or see `interpreter --help`."
@@ -146,12 +147,18 @@ fn run_repair(repair: &Repair) -> Result<(), String> {
     print(&runtime::repair(&store, &id, repair.apply).map_err(|e| e.to_string())?)
 }
 
-fn list_harnesses() -> Result<(), String> {
-    print(&harnesses::all().iter().map(|h| format!("{}\n", h.id())).collect::<String>())
+fn list_harnesses(flags: &Flags, json: bool) -> Result<(), String> {
+    let (loaded, _) = load(flags)?;
+    let (text, notes) = lab::list(&loaded, json);
+    for note in notes {
+        let _ = writeln!(io::stderr(), "warning: {note}");
+    }
+    print(&text)
 }
 
-fn show_harness(id: &str) -> Result<(), String> {
-    print(&runtime::show_harness(id).map_err(|e| e.to_string())?)
+fn show_harness(flags: &Flags, id: &str) -> Result<(), String> {
+    let (loaded, _) = load(flags)?;
+    print(&runtime::show_harness(&loaded, id).map_err(|e| e.to_string())?)
 }
 
 /// To stdout; a reader that went away is no failure.

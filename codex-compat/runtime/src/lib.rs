@@ -13,6 +13,7 @@ mod history;
 mod hub;
 mod limits;
 mod link;
+mod made;
 mod mailbox;
 mod mend;
 mod notify;
@@ -28,6 +29,7 @@ mod thread;
 mod views;
 
 pub use limits::Limits;
+pub use made::{Listed, Origin, find_harness, list_harnesses};
 pub use mend::repair;
 pub use show::show_harness;
 pub use start::{Begin, Brief, Local, Start, StartError, Which, start};

@@ -44,7 +44,7 @@ impl Thread {
         let mut history = self.history.borrow_mut();
         history.next = past.next.0;
         let (total, counts) = (past.total, Counts::of(&past.items));
-        history.restore(past, self.harness.id(), self.link.wire, &self.link.fit);
+        history.restore(past, self.harness.dialect(), self.link.wire, &self.link.fit);
         *self.tally.borrow_mut() = Tally { total, last: history.last_usage(), counts, squeezed: 0 };
         Ok(warnings)
     }

@@ -11,7 +11,7 @@ use config::{Config, Loaded, schema::WebSearchMode};
 use protocol::{ModelInfo, Settings, WireId};
 use providers::{Provider, ProviderConfig, Registry, Sources};
 
-use crate::{Local, Start, StartError};
+use crate::{Local, Start, StartError, made};
 
 /// The local servers that `--oss` knows, their default ports, and the model upstream takes when none is named.
 const LOCAL: [(&str, u16, &str); 2] = [("ollama", 11434, "gpt-oss:20b"), ("lmstudio", 1234, "openai/gpt-oss-20b")];
@@ -53,16 +53,14 @@ pub(crate) fn target(start: &Start, recorded: Option<&Settings>) -> Result<Targe
             ))
         })?;
     let harness = match &config.harness {
-        Some(id) => harnesses::find(id).ok_or_else(|| unknown_harness(id))?,
-        None => {
-            match recorded.filter(|r| r.provider == id && r.model == model).and_then(|r| harnesses::find(&r.harness)) {
-                Some(harness) => harness,
-                None => {
-                    let id = harnesses::default_for(&id, &provider.base_url, &model, provider.wire);
-                    harnesses::find(id).ok_or_else(|| unknown_harness(id))?
-                }
+        Some(id) => made::find_harness(&start.loaded, id)?,
+        None => match recorded.filter(|r| r.provider == id && r.model == model) {
+            Some(recorded) => made::recorded_harness(&start.loaded, &recorded.harness)?,
+            None => {
+                let id = harnesses::default_for(&id, &provider.base_url, &model, provider.wire);
+                made::find_harness(&start.loaded, id)?
             }
-        }
+        },
     };
     let model = providers::model_info(&provider, &model, &overrides(config));
     Ok(Target { provider, model, harness })
@@ -75,11 +73,6 @@ pub(crate) fn overrides(config: &Config) -> providers::ModelOverrides {
         auto_compact_token_limit: config.model_auto_compact_token_limit,
         max_output_tokens: config.model_max_output_tokens,
     }
-}
-
-fn unknown_harness(id: &str) -> StartError {
-    let known: Vec<&str> = harnesses::all().iter().map(|h| h.id()).collect();
-    StartError::new(format!("Error: no harness `{id}`. Known: {}.", known.join(", ")))
 }
 
 /// `--local-provider`, `oss_provider`, or the server that answers.

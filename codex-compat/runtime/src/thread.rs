@@ -225,8 +225,7 @@ impl Thread {
                 return Err(stopped);
             }
         };
-        self.take_in(reply.clone())?;
-        Ok(reply)
+        Ok(self.take_in(reply)?)
     }
 
     fn moment(&self) -> Moment {
@@ -240,7 +239,8 @@ impl Thread {
     }
 
     /// Stores a reply, counts its tokens, shows what it says.
-    fn take_in(&self, reply: Reply) -> Result<(), TurnError> {
+    fn take_in(&self, reply: Reply) -> Result<Reply, TurnError> {
+        let reply = self.harness.hear(reply);
         let total = {
             let mut tally = self.tally.borrow_mut();
             tally.last = reply.usage;
@@ -254,7 +254,7 @@ impl Thread {
         self.record(Body::Reply { reply: reply.clone(), total })?;
         self.hub.show_reply(&reply);
         self.hub.emit(Event::Tokens { last, total, window: self.link.model.context_window });
-        Ok(())
+        Ok(reply)
     }
 
     /// New items become entries; they are frozen, and stored as they will always be sent.
@@ -271,7 +271,7 @@ impl Thread {
     }
 
     pub(crate) fn record_said(&self, opening: Option<protocol::Opening>, entries: Vec<Entry>) -> Result<(), TurnError> {
-        let dialect = self.harness.id().to_owned();
+        let dialect = self.harness.dialect().to_owned();
         self.record(Body::Said { dialect, source: self.link.fit.source.clone(), opening, entries: entries.clone() })?;
         self.history.borrow_mut().say(entries, self.link.wire, &self.link.fit);
         Ok(())

@@ -66,6 +66,8 @@ pub struct Config {
     /// Which program the model is spoken to as; None: by model family.
     pub harness: Option<String>,
     pub harness_guidance: On,
+    /// Whose words a built-in harness speaks in, where `harness learn` has stored those of its original.
+    pub harness_words: HarnessWords,
     /// Provider, model and harness by role: `main`, `subagent`, `compaction`, ...
     pub roles: BTreeMap<String, Role>,
     /// `provider/model`, tried in order when the one before has failed for good.

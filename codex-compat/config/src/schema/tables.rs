@@ -55,6 +55,11 @@ table!(
     /// `[projects."<path>"]`
     ProjectEntry { trust_level: Option<TrustLevel> }
 );
+words!(HarnessWords {
+    #[default]
+    Learned = "learned",
+    Own = "own",
+});
 table!(
     /// `[roles.<role>]`, ours: who speaks for this role. None: as the main agent.
     Role {
