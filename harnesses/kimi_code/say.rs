@@ -1,4 +1,4 @@
-//! History as entries: prompts, each reply as it is echoed, the results of its calls (those of unknown tools first, as the original
+//! History as entries: prompts, each reply as it is echoed, the results of its calls (unknown tools first in both, as the original
 //! has them), and what the program says in the user's place.
 use std::collections::HashMap;
 
@@ -220,20 +220,22 @@ impl Telling<'_> {
             }
             told.insert(call.id.clone(), retold);
         }
-        unknown.append(&mut results);
         let in_text: Vec<&Call> = calls.iter().filter(|call| call.form == CallForm::InText).collect();
         let markup = !in_text.is_empty();
         let native = blocks.into_iter().map(|block| if markup { without_markup(self.cx, block) } else { block });
         let native = native.filter_map(|block| echoed(block, &told));
         let found = in_text.into_iter().filter_map(|call| echoed(Block::call(call.clone()), &told));
-        let blocks: Vec<Block> = native.chain(found).collect();
+        let mut blocks: Vec<Block> = native.chain(found).collect();
+        let first: Vec<&CallId> = unknown.iter().map(|result| &result.call).collect();
+        put_first(&mut blocks, &first);
         let says_something =
             blocks.iter().any(|block| !matches!(block.kind, BlockKind::Reasoning(_) | BlockKind::Unknown));
         if says_something {
             self.entries.push(Entry::Assistant(blocks));
         }
-        if !unknown.is_empty() {
-            self.entries.push(Entry::Results { before: Vec::new(), results: unknown, after: Vec::new() });
+        let results: Vec<CallResult> = unknown.into_iter().chain(results).collect();
+        if !results.is_empty() {
+            self.entries.push(Entry::Results { before: Vec::new(), results, after: Vec::new() });
         }
         after.splice(0..0, as_text.into_iter().chain(asides.into_iter().map(Content::Plain)));
         self.entries.extend(after.into_iter().map(Entry::User));
@@ -344,6 +346,16 @@ fn without_markup(cx: &Context, mut block: Block) -> Block {
         block.opaque.clear();
     }
     block
+}
+
+/// These calls stand before the other calls; everything else keeps its place.
+fn put_first(blocks: &mut [Block], first: &[&CallId]) {
+    let is_call = |block: &Block| matches!(block.kind, BlockKind::Call(_));
+    let mut calls: Vec<Block> = blocks.iter().filter(|block| is_call(block)).cloned().collect();
+    calls.sort_by_key(|block| !matches!(&block.kind, BlockKind::Call(call) if first.contains(&&call.id)));
+    for (place, call) in blocks.iter_mut().filter(|block| is_call(block)).zip(calls) {
+        *place = call;
+    }
 }
 
 fn echoed(block: Block, told: &HashMap<CallId, Retold>) -> Option<Block> {

@@ -72,15 +72,7 @@ fn examples(notation: Notation) -> String {
         "user: is 13 a prime number?\nmodel: true".to_owned(),
         format!("user: list files here.\nmodel:\n{}", call("glob", &[("pattern", "*")], "'*' in the workspace")),
         format!(
-            "user: start the server of app.js\nmodel:\n{}",
-            call(
-                "run_shell_command",
-                &[("command", "node app.js"), ("is_background", "true")],
-                "'node app.js' in the background, since it does not end by itself"
-            )
-        ),
-        format!(
-            "user: Use 'httpx' instead of 'requests' in src/auth.py.\nmodel:\nFirst I look at src/auth.py and at the dependencies.\n{}\n{}\n(after reading)\n'httpx' is among the dependencies, and 'requests' is used in one place. I replace it.\n{}\nNow the checks of this project.\n{}\n(after the checks)\nDone: `src/auth.py` uses httpx; linter and types pass.",
+            "user: Use 'httpx' instead of 'requests' in src/auth.py.\nmodel:\nFirst I look at src/auth.py and at the dependencies.\n{}\n{}\n(after reading)\n'httpx' is among the dependencies, and 'requests' is used in one place. I replace it.\n{}\nNow the checks of this project.\n{}\n{}\n(after the checks)\nDone: `src/auth.py` uses httpx; linter, types and tests pass.",
             call("read_file", &[("file_path", "/path/to/project/src/auth.py")], "the absolute path of src/auth.py"),
             call("grep_search", &[("pattern", "httpx|requests"), ("glob", "*.toml")], "httpx and requests in *.toml"),
             call(
@@ -97,11 +89,14 @@ fn examples(notation: Notation) -> String {
                 &[("command", "ruff check src/auth.py && mypy src/auth.py")],
                 "the project's linter and type checker"
             ),
+            call("run_shell_command", &[("command", "pytest tests/test_auth.py")], "the tests of that module"),
         ),
+        "user: What would it take to empty the cache folder?\nmodel:\n`rm -rf .cache` does it. Everything in that folder is gone then, and the next build takes as long as a first one. Tell me to, and I run it.".to_owned(),
         format!(
-            "user: Write tests for someFile.ts\nmodel:\nI look at the file and at how tests are written here.\n{}\n{}\n(after reading)\nThe project uses vitest, with tests beside the files.\n{}\n{}\n(after the run)\nsomeFile.test.ts has six tests; all pass.",
+            "user: Write tests for someFile.ts\nmodel:\nI look at the file and at how tests are written here.\n{}\n{}\n(after reading)\n{}\n(after reading one of them)\nThe project uses vitest, with tests beside the files.\n{}\n{}\n(after the run)\nsomeFile.test.ts has six tests; all pass.",
             call("read_file", &[("file_path", "/path/to/project/someFile.ts")], "the absolute path of someFile.ts"),
             call("glob", &[("pattern", "**/*.test.ts")], "'**/*.test.ts' for tests that are there"),
+            call("read_file", &[("file_path", "/path/to/project/other.test.ts")], "one of the tests that are there"),
             call(
                 "write_file",
                 &[("file_path", "/path/to/project/someFile.test.ts"), ("content", "the tests")],
@@ -110,10 +105,8 @@ fn examples(notation: Notation) -> String {
             call("run_shell_command", &[("command", "npx vitest run someFile.test.ts")], "the new tests"),
         ),
         format!(
-            "user: Where are all the 'app.config' files of this project? I want to see their settings.\nmodel:\n{}\n(one path for each file comes back)\nThere are two:\n- /path/to/moduleA/app.config\n- /path/to/moduleB/app.config\nI read both.\n{}\n{}",
+            "user: Where are all the 'app.config' files of this project?\nmodel:\n{}\n(one path for each file comes back)\nThere are two:\n- /path/to/moduleA/app.config\n- /path/to/moduleB/app.config",
             call("glob", &[("pattern", "**/app.config")], "'**/app.config'"),
-            call("read_file", &[("file_path", "/path/to/moduleA/app.config")], "/path/to/moduleA/app.config"),
-            call("read_file", &[("file_path", "/path/to/moduleB/app.config")], "/path/to/moduleB/app.config"),
         ),
     ];
     let shown: Vec<String> = dialogues.iter().map(|text| format!("<example>\n{text}\n</example>")).collect();

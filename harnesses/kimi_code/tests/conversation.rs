@@ -103,7 +103,7 @@ fn results_of_unknown_tools_come_first() {
             _ => None,
         })
         .collect();
-    assert_eq!(echoed, [r#"{"path":"a.txt"}"#, "{}", "{}"]);
+    assert_eq!(echoed, ["{}", r#"{"path":"a.txt"}"#, "{}"]);
 }
 
 #[test]
