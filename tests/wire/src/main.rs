@@ -100,6 +100,9 @@ fn run(options: &Options) -> Result<bool, String> {
     if options.write_reasons {
         write_reasons(options, cases, &harnesses)?;
     }
+    if options.write_table {
+        write_table(&cases.join("../../docs/wire.md"), &harnesses)?;
+    }
     let mut good = true;
     for harness in &harnesses {
         for row in harness.stale() {
@@ -236,6 +239,14 @@ fn write_reasons(options: &Options, cases: &Path, harnesses: &[&Harness]) -> Res
         say(options, &format!("{}: {} rows to fill in\n", path.display(), rows.matches("[[").count()));
     }
     Ok(())
+}
+
+fn write_table(page: &Path, harnesses: &[&Harness]) -> Result<(), String> {
+    let named = |why: &dyn std::fmt::Display| format!("{}: {why}", page.display());
+    let text = fs::read_to_string(page).map_err(|why| named(&why))?;
+    let complete: Vec<&Harness> = harnesses.iter().copied().filter(|harness| harness.complete).collect();
+    let text = report::in_page(&text, &complete).map_err(|why| named(&why))?;
+    fs::write(page, text).map_err(|why| named(&why))
 }
 
 /// Progress, which must not come between JSON.

@@ -8,10 +8,14 @@ struct Rule {
     instead: &'static str,
 }
 
+/// What may stand in a text in place of something else.
+pub(crate) const PLACEHOLDERS: &[&str] = &["<WS>", "<HOME>", "<PATH>", "<ID>", "<UUID>", "<N>", "<TIME>", "<DURATION>"];
+
 /// In this order.
 const RULES: &[Rule] = &[
     Rule { pattern: r"\b(call|toolu|resp|msg|fc)_[A-Za-z0-9]+", instead: "<ID>" },
     Rule { pattern: r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", instead: "<UUID>" },
+    Rule { pattern: r"(\bID: |<task-id>|agentId: )(<UUID>|[a-z0-9]{9,17}\b)", instead: "$1<ID>" },
     Rule { pattern: r"Chunk ID: [0-9a-f]+", instead: "Chunk ID: <ID>" },
     Rule { pattern: r"(session ID|process id|pid:|PID:?) \d+", instead: "$1 <N>" },
     Rule { pattern: r#"(<HOME>|/tmp|/var/tmp)/(<[A-Z]+>|[^\s'"<>)\]])+"#, instead: "<PATH>" },
@@ -58,6 +62,10 @@ mod tests {
         check("0198c5a2-0000-7000-8000-0123456789ab", "<UUID>");
         check("Chunk ID: a1b2c3 session ID 17, pid: 4", "Chunk ID: <ID> session ID <N>, pid: <N>");
         check("Unknown process id 17", "Unknown process id <N>");
+        check(
+            "with ID: b59by7m9x. <task-id>b59by7m9x</task-id> agentId: a17feb445ee3622a0",
+            "with ID: <ID>. <task-id><ID></task-id> agentId: <ID>",
+        );
         check("at 2026-11-30T20:30:01.123Z, took 1.25 seconds", "at <TIME>, took <DURATION> seconds");
         check("20ms, 3 s, 5 files", "<DURATION> ms, <DURATION> s, 5 files");
     }

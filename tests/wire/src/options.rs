@@ -12,6 +12,7 @@ Holds each harness against its original, case by case (docs/wire.md).
   --keep DIR             keep workspaces, homes, requests and outputs in DIR
   --jobs N               cases that are played at a time (3)
   --write-reasons        add a row without a reason to reasons.toml for everything unexplained
+  --write-table          put the rows of harnesses that were played in full into docs/wire.md
   --ours PATH            our program, in place of the one beside this one
   --list                 names of the cases
 
@@ -26,6 +27,7 @@ pub(crate) struct Options {
     pub(crate) keep: Option<PathBuf>,
     pub(crate) jobs: usize,
     pub(crate) write_reasons: bool,
+    pub(crate) write_table: bool,
     pub(crate) ours: Option<PathBuf>,
     pub(crate) list: bool,
     pub(crate) help: bool,
@@ -42,6 +44,7 @@ impl Options {
             keep: None,
             jobs: 3,
             write_reasons: false,
+            write_table: false,
             ours: None,
             list: false,
             help: false,
@@ -58,6 +61,7 @@ impl Options {
                     options.jobs = count.ok_or("--jobs wants a number from 1")?;
                 }
                 "--write-reasons" => options.write_reasons = true,
+                "--write-table" => options.write_table = true,
                 "--ours" => options.ours = Some(value()?.into()),
                 "--list" => options.list = true,
                 "-h" | "--help" => options.help = true,

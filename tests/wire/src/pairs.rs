@@ -71,6 +71,10 @@ const OPENAI: Ours = Ours {
     env: &[("CODEX_API_KEY", "fake")],
 };
 
+/// Without those that are bound to the product, and with those that it offers on request only.
+const TOOLS_OF_CLAUDE: &str =
+    "Agent,Bash,Edit,Glob,Grep,NotebookEdit,Read,Skill,TaskCreate,TaskGet,TaskList,TaskStop,TaskUpdate,WebFetch,Write";
+
 /// Left out else, in Codex too.
 const PLAN_TOOL: &str = "tools.update_plan.enabled=true";
 
@@ -90,7 +94,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         title: "claude",
         program: "claude",
         needs_rg: false,
-        original: |start| claude(start, &[]),
+        original: |start| claude(start, &["--tools", TOOLS_OF_CLAUDE]),
         ours: ANTHROPIC,
     },
     Pair {

@@ -146,32 +146,58 @@ impl Tally {
     }
 }
 
+const HEAD: &str = "\
+| harness | original | cases | comparisons | same | of these results | own words | other | unexplained | same % | same or own words % |
+|---|---|---|---|---|---|---|---|---|---|---|
+";
+
 /// As it stands in docs/wire.md.
 pub(crate) fn table(harnesses: &[&Harness]) -> String {
-    let mut text = "| harness | original | cases | comparisons | same | of these results | own words | other | unexplained | same % | same or own words % |\n\
-                    |---|---|---|---|---|---|---|---|---|---|---|\n"
-        .to_owned();
-    for harness in harnesses {
-        let tally = harness.tally();
-        let [results, of] = tally.results;
-        let _ = writeln!(
-            text,
-            "| {} | {} {} | {} | {} | {} | {results} of {of} | {} | {} | {} | {} | {} |",
-            harness.folder,
-            harness.original,
-            harness.version,
-            tally.cases,
-            tally.comparisons,
-            tally.same,
-            tally.own_words(),
-            tally.others(),
-            tally.unexplained,
-            tally.percent(tally.same),
-            tally.percent(tally.same + tally.own_words()),
-        );
-    }
-    text
+    let rows: String = harnesses.iter().map(|harness| row(harness)).collect();
+    format!("{HEAD}{rows}")
 }
+
+fn row(harness: &Harness) -> String {
+    let tally = harness.tally();
+    let [results, of] = tally.results;
+    format!(
+        "| {} | {} {} | {} | {} | {} | {results} of {of} | {} | {} | {} | {} | {} |\n",
+        harness.folder,
+        harness.original,
+        harness.version,
+        tally.cases,
+        tally.comparisons,
+        tally.same,
+        tally.own_words(),
+        tally.others(),
+        tally.unexplained,
+        tally.percent(tally.same),
+        tally.percent(tally.same + tally.own_words()),
+    )
+}
+
+/// `page` with the rows of these harnesses in its table, which stands alone between two marks. Rows of others stay.
+///
+/// # Errors
+/// Where the marks are not there.
+pub(crate) fn in_page(page: &str, harnesses: &[&Harness]) -> Result<String, String> {
+    let parts = page.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?)));
+    let Some((before, (old, after))) = parts else { return Err(format!("no table between {BEGIN} and {END}")) };
+    let name = |row: &str| row.split('|').nth(1).unwrap_or_default().trim().to_owned();
+    let mut rows: BTreeMap<String, String> = old
+        .lines()
+        .skip_while(|line| !line.starts_with("|--"))
+        .skip(1)
+        .filter(|line| line.starts_with("| "))
+        .map(|line| (name(line), format!("{line}\n")))
+        .collect();
+    rows.extend(harnesses.iter().map(|harness| (harness.folder.to_owned(), row(harness))));
+    let rows: String = rows.into_values().collect();
+    Ok(format!("{before}{BEGIN}\n{HEAD}{rows}{END}{after}"))
+}
+
+const BEGIN: &str = "<!-- written by tests/wire/run --write-table -->";
+const END: &str = "<!-- end -->";
 
 /// A line for a case, and below it everything unexplained; with `show` everything that differs.
 pub(crate) fn case(folder: &str, played: &Played, show: bool) -> String {
@@ -288,6 +314,18 @@ mod tests {
         assert_eq!(harness.unexplained(), [("b".to_owned(), "result:2".to_owned())]);
         let row = table(&[&harness]).lines().last().unwrap_or_default().to_owned();
         assert_eq!(row, "| pi | pi 1.0 | 3 | 4 | 3 | 2 of 3 | 0 | 0 | 1 | 75.0 | 75.0 |");
+    }
+
+    #[test]
+    fn a_row_is_put_into_the_page() {
+        let mut harness = Harness::new("pi", "pi", "1.0".into(), Reasons::default(), true);
+        harness.add("a", 1.0, Ok(vec![one("result:1", "a", "a")]));
+        let page = format!("Text\n{BEGIN}\n{HEAD}| native | x |\n| pi | old |\n{END}\nmore\n");
+        let expected = format!(
+            "Text\n{BEGIN}\n{HEAD}| native | x |\n| pi | pi 1.0 | 1 | 1 | 1 | 1 of 1 | 0 | 0 | 0 | 100.0 | 100.0 |\n{END}\nmore\n"
+        );
+        assert_eq!(in_page(&page, &[&harness]).unwrap(), expected);
+        assert!(in_page("nothing", &[]).is_err());
     }
 
     #[test]

@@ -189,12 +189,12 @@ fn said(role: &str, content: &Value, lines: &mut Vec<String>) {
         Value::String(text) if role == "assistant" && text.is_empty() => {}
         // An answer is compared as a result.
         Value::String(_) if role == "tool" => lines.push("tool: string".to_owned()),
-        Value::String(text) => lines.push(format!("{role}: string{}", tags(text))),
+        Value::String(text) => lines.push(format!("{role}: string{}", named_tags(text))),
         Value::Array(blocks) => lines.extend(blocks.iter().map(|block| {
             let kind = block["type"].as_str().unwrap_or_default();
             let name = block["name"].as_str().map(|name| format!(" {name}")).unwrap_or_default();
             let media = media_type(block).map(|media| format!(" {media}")).unwrap_or_default();
-            let tags = block["text"].as_str().filter(|_| role != "tool").map(tags).unwrap_or_default();
+            let tags = block["text"].as_str().filter(|_| role != "tool").map(named_tags).unwrap_or_default();
             let mark = if block.get("cache_control").is_some() { " (cache mark)" } else { "" };
             format!("{role}: {kind}{name}{media}{tags}{mark}")
         })),
@@ -205,9 +205,13 @@ fn said(role: &str, content: &Value, lines: &mut Vec<String>) {
 static TAG: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("<([a-zA-Z_-]+)>").ok());
 
 /// The tags that are opened in a text, in order.
-pub(crate) fn tags(text: &str) -> String {
-    let found = TAG.iter().flat_map(|tag| tag.find_iter(text));
-    found.map(|tag| format!(" {}", tag.as_str())).collect()
+pub(crate) fn tags(text: &str) -> impl Iterator<Item = &str> {
+    TAG.iter().flat_map(move |tag| tag.find_iter(text)).map(|tag| tag.as_str())
+}
+
+/// As they follow the kind of a block.
+fn named_tags(text: &str) -> String {
+    tags(text).map(|tag| format!(" {tag}")).collect()
 }
 
 /// The settings of a request: a line for each field that is no text and no id.
