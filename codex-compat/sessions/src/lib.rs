@@ -13,6 +13,7 @@ mod list;
 mod load;
 mod lock;
 mod meta;
+mod parse;
 pub mod prompt_history;
 pub mod repair;
 mod session;

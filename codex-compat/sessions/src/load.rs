@@ -1,10 +1,9 @@
 //! Reading a thread: from the end of its rollout backwards until everything that a resume needs is found, over the
-//! rollouts that it was forked from. Two passes: one looks at the first bytes of each line only and notes which are
-//! wanted, the second parses those (on several threads where they are many).
+//! rollouts that it was forked from. Of each line only the first bytes are looked at here; those that are wanted are parsed
+//! beside (on several threads where they are many).
 use std::{
     collections::BTreeMap,
-    fs::File,
-    io::{BufRead, BufReader, Read, Seek, SeekFrom},
+    io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
     thread,
 };
@@ -19,10 +18,9 @@ use crate::{
     blobs::Blobs,
     layout::{self, Rollout},
     line::{self, Line},
+    parse::Parsing,
 };
 
-/// Bytes worth a thread of their own.
-const SHARE: usize = 2 << 20;
 /// The first user message is looked for in this much of a file (bytes).
 const PREVIEW: u64 = 4 << 20;
 /// Forks of forks of ...: more are not followed.
@@ -129,22 +127,21 @@ impl Chain {
     }
 
     pub(crate) fn load(self, extent: Extent) -> Result<(Loaded, Tail), Error> {
-        let mut scan =
-            Scan { extent, settled: Settled::default(), wanted: Vec::new(), damage: BTreeMap::new(), tail: None };
-        for at in 0..self.segments.len() {
-            if scan.segment(at, &self.segments[at])? {
-                break;
-            }
-        }
-        let Scan { settled, mut wanted, mut damage, tail, .. } = scan;
-        wanted.reverse();
         let blobs = Blobs::new(self.segments.iter().map(|s| layout::blob_folder(&s.rollout.path)).collect());
-        let (parsed, broken) = parse(&wanted, &self.segments, &blobs)?;
-        for (segment, offset) in broken {
+        let mut scan = Scan { extent, settled: Settled::default(), damage: BTreeMap::new(), tail: None };
+        let parsed = thread::scope(|scope| {
+            let mut parsing = Parsing::new(scope, &blobs);
+            for (at, segment) in self.segments.iter().enumerate() {
+                if scan.segment(at, segment, &mut parsing)? {
+                    break;
+                }
+            }
+            Ok(parsing.finish())
+        })?;
+        let Scan { settled, mut damage, tail, .. } = scan;
+        for (segment, offset) in parsed.broken {
             damage.entry(segment).or_default().push(offset);
         }
-        let (said, items): (Vec<Item>, Vec<Item>) =
-            parsed.into_iter().partition(|item| matches!(item.body, Body::Said { .. }));
 
         let own_end = self.segments.get(1).map_or(1, |s| s.limit.saturating_add(1));
         let mut warnings = self.warnings.clone();
@@ -156,8 +153,8 @@ impl Chain {
         }
         let loaded = Loaded {
             first_message: self.first_message(),
-            items,
-            telling: telling(said),
+            items: parsed.items,
+            telling: telling(parsed.said),
             compaction: settled.compaction,
             settings: settled.settings,
             total: settled.total.unwrap_or_default(),
@@ -182,18 +179,9 @@ struct Settled {
     void_from: Option<u64>,
 }
 
-/// A line to be parsed.
-struct Want {
-    segment: usize,
-    offset: u64,
-    len: usize,
-}
-
 struct Scan {
     extent: Extent,
     settled: Settled,
-    /// Newest first.
-    wanted: Vec<Want>,
     /// Offsets of damaged lines by segment.
     damage: BTreeMap<usize, Vec<u64>>,
     /// Where the last line of the thread's own rollout begins, if it has no end.
@@ -202,7 +190,7 @@ struct Scan {
 
 impl Scan {
     /// True: nothing before this is needed.
-    fn segment(&mut self, at: usize, segment: &Segment) -> Result<bool, Error> {
+    fn segment(&mut self, at: usize, segment: &Segment, parsing: &mut Parsing) -> Result<bool, Error> {
         let path = &segment.rollout.path;
         let mut file = layout::open(path).map_err(Error::read(path))?;
         let mut lines = Backward::new(&mut file).map_err(Error::read(path))?;
@@ -220,7 +208,7 @@ impl Scan {
             }
             match Line::read(bytes) {
                 Some(read) => match self.line(&read, segment.limit) {
-                    Verdict::Want => self.wanted.push(Want { segment: at, offset, len: bytes.len() }),
+                    Verdict::Want => parsing.push(at, offset, bytes),
                     Verdict::Skip => {}
                     Verdict::Damaged => self.damage.entry(at).or_default().push(offset),
                     Verdict::Enough => return Ok(true),
@@ -338,108 +326,6 @@ fn telling(said: Vec<Item>) -> Option<Telling> {
         }
     }
     told
-}
-
-/// Items in the order of `wanted`, and the place of each line that could not be read.
-type Parsed = (Vec<Item>, Vec<(usize, u64)>);
-
-fn parse(wanted: &[Want], segments: &[Segment], blobs: &Blobs) -> Result<Parsed, Error> {
-    let bytes: usize = wanted.iter().map(|w| w.len).sum();
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(8).min(bytes / SHARE + 1);
-    let shares = split(wanted, bytes / workers + 1);
-    let read = |share: &[Want]| parse_share(share, segments, blobs);
-    let results: Vec<Result<Parsed, Error>> = match shares.as_slice() {
-        [] => Vec::new(),
-        [only] => vec![read(only)],
-        many => thread::scope(|scope| {
-            let running: Vec<_> = many.iter().map(|share| (scope.spawn(|| read(share)), *share)).collect();
-            // A worker that died is asked again here, where its failure is our own.
-            running.into_iter().map(|(worker, share)| worker.join().unwrap_or_else(|_| read(share))).collect()
-        }),
-    };
-    let mut all = (Vec::with_capacity(wanted.len()), Vec::new());
-    for result in results {
-        let (items, broken) = result?;
-        all.0.extend(items);
-        all.1.extend(broken);
-    }
-    Ok(all)
-}
-
-/// Runs of about `size` bytes each.
-fn split(mut wanted: &[Want], size: usize) -> Vec<&[Want]> {
-    let mut shares = Vec::new();
-    while !wanted.is_empty() {
-        let (mut sum, mut count) = (0, 0);
-        while sum < size && count < wanted.len() {
-            sum += wanted[count].len;
-            count += 1;
-        }
-        let (share, rest) = wanted.split_at(count.max(1));
-        shares.push(share);
-        wanted = rest;
-    }
-    shares
-}
-
-fn parse_share(share: &[Want], segments: &[Segment], blobs: &Blobs) -> Result<Parsed, Error> {
-    let mut window = Window::default();
-    let (mut items, mut broken) = (Vec::with_capacity(share.len()), Vec::new());
-    for (at, want) in share.iter().enumerate() {
-        let Some(segment) = segments.get(want.segment) else { continue };
-        let path = &segment.rollout.path;
-        let bytes = window.get(want, path, &share[at..]).map_err(Error::read(path))?;
-        match Line::read(bytes).and_then(|line| line.item()) {
-            Some(mut item) => {
-                blobs.fill(&mut item);
-                items.push(item);
-            }
-            None => broken.push((want.segment, want.offset)),
-        }
-    }
-    Ok((items, broken))
-}
-
-/// The part of a file that is in memory: neighbouring lines are read together.
-#[derive(Default)]
-struct Window {
-    file: Option<(usize, File)>,
-    offset: u64,
-    bytes: Vec<u8>,
-}
-
-impl Window {
-    fn get(&mut self, want: &Want, path: &Path, following: &[Want]) -> std::io::Result<&[u8]> {
-        let segment = self.file.as_ref().map(|(segment, _)| *segment);
-        let within = |held: &Window| {
-            let start = usize::try_from(want.offset.checked_sub(held.offset)?).ok()?;
-            let end = start.checked_add(want.len)?;
-            (end <= held.bytes.len()).then_some(start..end)
-        };
-        if segment == Some(want.segment)
-            && let Some(range) = within(self)
-        {
-            return Ok(&self.bytes[range]);
-        }
-        let mut end = want.offset + want.len as u64;
-        for next in &following[1..] {
-            let until = next.offset + next.len as u64;
-            if next.segment != want.segment || next.offset > end + 64 || until - want.offset > (1 << 20) {
-                break;
-            }
-            end = until;
-        }
-        let file = match self.file.take() {
-            Some((open, file)) if open == want.segment => file,
-            _ => layout::open(path)?,
-        };
-        let (_, file) = self.file.insert((want.segment, file));
-        file.seek(SeekFrom::Start(want.offset))?;
-        self.offset = want.offset;
-        self.bytes.resize(usize::try_from(end - want.offset).unwrap_or(want.len), 0);
-        file.read_exact(&mut self.bytes)?;
-        Ok(&self.bytes[..want.len])
-    }
 }
 
 /// The payload of the first line, where that is a `session_meta`.
