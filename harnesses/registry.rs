@@ -19,7 +19,6 @@ static ALL: &[&dyn Harness] = &[
     &crate::opencode::Opencode,
     &crate::pi::Pi,
     &crate::zcode::Zcode,
-    #[cfg(feature = "wip_deepseek_tui")]
     &crate::deepseek_tui::DeepseekTui,
     &crate::minimal::Minimal,
 ];

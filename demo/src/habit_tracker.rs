@@ -211,6 +211,19 @@ pub fn script(harness: &str, dir: &Path) -> Option<Vec<crate::scripted::Turn>> {
                 done,
             ]
         }
+        "deepseek-tui" => {
+            let shell = |command: &str| Turn::call("exec_shell", &json!({"command": command}));
+            vec![
+                Turn::call("read_file", &json!({"path": "streaks.py"}))
+                    .saying("I look at the project and run its tests.")
+                    .and_call("exec_shell", &json!({"command": TEST_COMMAND})),
+                // Not listed from the start: called, it is.
+                Turn::call("edit_file", &json!({"path": "streaks.py", "search": BROKEN, "replace": FIXED}))
+                    .saying("The comparison ignores the month. I fix that."),
+                shell(TEST_COMMAND).saying("Now the tests again."),
+                done,
+            ]
+        }
         _ => return None,
     })
 }

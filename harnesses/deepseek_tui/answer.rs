@@ -61,16 +61,26 @@ pub(super) fn stopped(tool: &str) -> String {
 pub(super) fn refused(tool: &str, refusal: &Refusal) -> String {
     let why = match refusal {
         Refusal::NobodyToAsk { escalation: false } => {
-            return format!("Tool '{tool}' is not available: nobody is there to answer in this run. Decide yourself and say what you assumed.");
+            return format!(
+                "Tool '{tool}' is not available: nobody is there to answer in this run. Decide yourself and say what you assumed."
+            );
         }
-        Refusal::Depth => return format!("Tool '{tool}' is not available: a sub-agent starts no agents here. Do the work yourself."),
+        Refusal::Depth => {
+            return format!("Tool '{tool}' is not available: a sub-agent starts no agents here. Do the work yourself.");
+        }
         Refusal::Limit(limit) => return format!("Tool '{tool}' is not available: {limit}"),
         Refusal::User { feedback: Some(feedback) } => format!("the user says: {feedback}"),
-        Refusal::User { feedback: None } | Refusal::Cancelled => "the user does not want it. Do not try it again in another way.".to_owned(),
-        Refusal::NobodyToAsk { escalation: true } => "it needs approval, and nobody can give it in this run.".to_owned(),
+        Refusal::User { feedback: None } | Refusal::Cancelled => {
+            "the user does not want it. Do not try it again in another way.".to_owned()
+        }
+        Refusal::NobodyToAsk { escalation: true } => {
+            "it needs approval, and nobody can give it in this run.".to_owned()
+        }
         Refusal::Rule(rule) => format!("a rule of the user's does not allow it ({rule})."),
         Refusal::Hook { event, reason, .. } => format!("a {event} hook does not allow it: {reason}"),
-        Refusal::PlanMode { .. } => "plan mode is on, and nothing is changed in it. Give the plan as your answer.".to_owned(),
+        Refusal::PlanMode { .. } => {
+            "plan mode is on, and nothing is changed in it. Give the plan as your answer.".to_owned()
+        }
         Refusal::Sandbox { path, read_only: true } => {
             format!("the sandbox of this session only reads, so {} was not written.", path.display())
         }
@@ -89,7 +99,9 @@ pub(super) fn failure_text(failure: &Failure) -> String {
         Failure::NoSuchTask(_) => "no such task".to_owned(),
         Failure::NotAFile { kind: protocol::FileKind::Folder, .. } => "it is a folder".to_owned(),
         Failure::NotAFile { .. } => "it is no regular file".to_owned(),
-        Failure::TooLarge { bytes, limit, .. } => format!("{bytes} bytes are more than the {limit} that can be taken at once"),
+        Failure::TooLarge { bytes, limit, .. } => {
+            format!("{bytes} bytes are more than the {limit} that can be taken at once")
+        }
         Failure::NotText { .. } => "it is no UTF-8 text".to_owned(),
         Failure::BadImage { .. } => "it is no image that can be read".to_owned(),
     }

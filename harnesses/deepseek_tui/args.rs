@@ -131,7 +131,12 @@ fn fit(schema: &Value, value: &mut Value, at: &str) -> Result<(), String> {
     if !is(kind, value) {
         match converted(kind, value) {
             Some(fitting) => *value = fitting,
-            None => return Err(format!("field '{at}' must be {} {kind}", if kind.starts_with(['a', 'i', 'o']) { "an" } else { "a" })),
+            None => {
+                return Err(format!(
+                    "field '{at}' must be {} {kind}",
+                    if kind.starts_with(['a', 'i', 'o']) { "an" } else { "a" }
+                ));
+            }
         }
     }
     if let Some(allowed) = schema["enum"].as_array()
@@ -145,7 +150,8 @@ fn fit(schema: &Value, value: &mut Value, at: &str) -> Result<(), String> {
             let (least, most) = (schema["minItems"].as_u64(), schema["maxItems"].as_u64());
             let count = items.len() as u64;
             if least.is_some_and(|least| count < least) || most.is_some_and(|most| count > most) {
-                let range = format!("{} to {}", least.unwrap_or(0), most.map_or("any".to_owned(), |most| most.to_string()));
+                let range =
+                    format!("{} to {}", least.unwrap_or(0), most.map_or("any".to_owned(), |most| most.to_string()));
                 return Err(format!("field '{at}' must have {range} entries"));
             }
             for (n, item) in items.iter_mut().enumerate() {
@@ -212,7 +218,11 @@ mod tests {
 
     #[test]
     fn problems_as_the_reference_words_them() {
-        check("read_file", "{", Err("Invalid input for tool 'read_file': EOF while parsing an object at line 1 column 1"));
+        check(
+            "read_file",
+            "{",
+            Err("Invalid input for tool 'read_file': EOF while parsing an object at line 1 column 1"),
+        );
         check("read_file", "{}", Err("Tool 'read_file' is missing required field 'path'"));
         check("read_file", r#"{"path":null}"#, Err("Tool 'read_file' is missing required field 'path'"));
         check("read_file", r#"{"path":[]}"#, Err("Invalid input for tool 'read_file': field 'path' must be a string"));
@@ -225,7 +235,7 @@ mod tests {
             "edit_file",
             r#"{"path":"a","old_string":"b","new_string":"c"}"#,
             Err(
-                "Tool 'edit_file' is missing required field 'search'\n\nSchema hint: new_string -> replace, old_string -> search. Fields of 'edit_file': fuzz (boolean), path (string, required), replace (string, required), search (string, required).",
+                "Tool 'edit_file' is missing required field 'search'\n\nSchema hint: old_string -> search, new_string -> replace. Fields of 'edit_file': path (string, required), search (string, required), replace (string, required), fuzz (boolean).",
             ),
         );
         check(
@@ -246,7 +256,11 @@ mod tests {
     fn what_has_one_meaning_is_taken() {
         check("read_file", r#"{"path":5,"start_line":"7"}"#, Ok(json!({"path": "5", "start_line": 7})));
         check("read_file", r#"{"path":"a","max_lines":3.0,"pages":null}"#, Ok(json!({"path": "a", "max_lines": 3})));
-        check("exec_shell", r#"{"command":"ls","background":"True"}"#, Ok(json!({"command": "ls", "background": true})));
+        check(
+            "exec_shell",
+            r#"{"command":"ls","background":"True"}"#,
+            Ok(json!({"command": "ls", "background": true})),
+        );
         check("checklist_write", r#"{"todos":"[]"}"#, Ok(json!({"todos": []})));
         check("list_dir", "", Ok(json!({})));
     }

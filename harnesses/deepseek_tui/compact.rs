@@ -42,7 +42,8 @@ fn newest(said: &[Entry]) -> Vec<Entry> {
     let start = end.saturating_sub(KEPT);
     let fits = |from: &usize| {
         let kept = &said[*from..end];
-        matches!(kept.first(), Some(Entry::Assistant(_) | Entry::User(_))) && kept.iter().map(|entry| size(entry)).sum::<usize>() <= ROOM
+        matches!(kept.first(), Some(Entry::Assistant(_) | Entry::User(_)))
+            && kept.iter().map(|entry| size(entry)).sum::<usize>() <= ROOM
     };
     let from = (start..end).find(fits).unwrap_or(end);
     said[from..end].iter().map(|entry| (*entry).clone()).collect()

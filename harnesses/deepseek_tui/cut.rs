@@ -21,8 +21,28 @@ const LARGE: u64 = 500_000;
 
 /// Beginnings of lines with the verdicts of compilers and test runners.
 const VERDICTS: [&str; 22] = [
-    "error", "Error", "ERROR", "warning:", "FAIL", "FAILED", "PASS", "failed", "failures:", "test result:", "thread '", "panicked at",
-    "Traceback", "AssertionError", "E   ", "Tests:", "Test Suites:", "Ran ", "OK (", "make: ***", "BUILD ", "Finished ",
+    "error",
+    "Error",
+    "ERROR",
+    "warning:",
+    "FAIL",
+    "FAILED",
+    "PASS",
+    "failed",
+    "failures:",
+    "test result:",
+    "thread '",
+    "panicked at",
+    "Traceback",
+    "AssertionError",
+    "E   ",
+    "Tests:",
+    "Test Suites:",
+    "Ran ",
+    "OK (",
+    "make: ***",
+    "BUILD ",
+    "Finished ",
 ];
 
 /// A command's output, at most 30,000 bytes of it.
@@ -36,8 +56,12 @@ pub(super) fn shell(output: &Captured) -> String {
     let tail = ceil_char(text, text.len().saturating_sub(TAIL)).max(head);
     let (shown, last) = (head as u64, (text.len() - tail) as u64);
     let omitted = output.bytes.max(text.len() as u64).saturating_sub(shown + last);
-    let summary: String =
-        text[head..tail].lines().filter(|line| is_verdict(line)).take(SUMMARY).map(|line| format!("{line}\n")).collect();
+    let summary: String = text[head..tail]
+        .lines()
+        .filter(|line| is_verdict(line))
+        .take(SUMMARY)
+        .map(|line| format!("{line}\n"))
+        .collect();
     format!(
         "{}...\n[Output truncated: showing first {shown} bytes and last {last} bytes. {omitted} bytes omitted.]\n{summary}[Output tail]\n{}",
         &text[..head],
@@ -64,7 +88,9 @@ pub(super) fn fitted(cx: &Context, said: Said, did: &[Done]) -> Step {
     let shown = if said.text.len() > STORED { SHOWN.min(most) } else { most };
     let end = floor_char(&said.text, shown);
     let place = match &done.outcome {
-        Outcome::Saved { path, .. } => format!("The whole result is in {}; read_file shows more of it.", path.display()),
+        Outcome::Saved { path, .. } => {
+            format!("The whole result is in {}; read_file shows more of it.", path.display())
+        }
         _ => "The whole result could not be stored.".to_owned(),
     };
     let text = format!(

@@ -72,11 +72,7 @@ mod tests {
         check("a\n", "a\n", "");
         check("", "a\nb\n", "--- a/a.txt\n+++ b/a.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n");
         check("a\nb\nc\n", "a\nB\nc\n", "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
-        check(
-            "a",
-            "a\n",
-            "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n",
-        );
+        check("a", "a\n", "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n");
         let many = "x\n".repeat(30_000);
         check("a\n", &many, "--- a/a.txt\n+++ b/a.txt\n(diff left out: 1 lines before, 30000 after)\n");
     }

@@ -41,7 +41,8 @@ pub(super) fn by_pattern(cx: &Context, args: &Args) -> Step {
         Ok(pattern) => pattern,
         Err(error) => return Step::invalid("tool_search_tool_regex", &error.to_string()),
     };
-    let names = searched(cx).into_iter().filter(|spec| pattern.is_match(spec.name) || pattern.is_match(spec.description));
+    let names =
+        searched(cx).into_iter().filter(|spec| pattern.is_match(spec.name) || pattern.is_match(spec.description));
     told(names.map(|spec| spec.name))
 }
 

@@ -48,7 +48,13 @@ fn before(cx: &Context, call: &Call) -> usize {
 
 fn key(call: &Call) -> (String, String) {
     let name = tools::known(&call.name).map_or(call.name.as_str(), |spec| spec.name);
-    let args = args::object(&call.args).map_or_else(|_| call.args.clone(), |map| serde_json::Value::Object(map).to_string());
+    // Whatever the order in which the arguments were written.
+    let sorted = |map: serde_json::Map<String, serde_json::Value>| {
+        let mut fields: Vec<String> = map.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        fields.sort_unstable();
+        fields.join("\n")
+    };
+    let args = args::object(&call.args).map_or_else(|_| call.args.clone(), sorted);
     (name.to_owned(), args)
 }
 

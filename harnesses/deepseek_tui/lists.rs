@@ -32,7 +32,9 @@ pub(super) fn checklist(cx: &Context, tool: &str, args: &Args, did: &[Done]) -> 
     let percent = (completed * 100).checked_div(todos.len()).unwrap_or(0);
     let headline = match (tool, todos.last()) {
         ("checklist_add", Some(todo)) => format!("Added todo #{} ({})", todo.id, todo.status),
-        ("checklist_update", _) => format!("Updated todo #{} to {}", args.number("id").unwrap_or_default(), args.text("status")),
+        ("checklist_update", _) => {
+            format!("Updated todo #{} to {}", args.number("id").unwrap_or_default(), args.text("status"))
+        }
         _ => format!("Todo list ({} items, {percent}% complete)", todos.len()),
     };
     let in_progress_id = todos.iter().find(|todo| todo.status == "in_progress").map(|todo| todo.id);

@@ -34,7 +34,7 @@ mod tests;
 
 use protocol::{
     Action, Answer, Body, Call, CallForm, Change, Content, Done, Entry, Expect, Item, Millis, New, Notice, Opening,
-    Outcome, Part, Reply, Settings, Stop, Tune, Want, World,
+    Outcome, Part, Reply, Settings, Tune, Want, World,
 };
 use serde_json::json;
 
@@ -50,7 +50,6 @@ pub(crate) struct DeepseekTui;
 
 /// Ours: the original ends a turn with such a reply.
 const UNREADABLE_CALL: &str = "A tool call stood in the text of your message and could not be read";
-const NOTHING_SAID: &str = "Your last message was empty. Go on with the task, or say how it ended.";
 /// What the program says by itself, in a message of the user's.
 const EVENT: &str = "<runtime_event ";
 
@@ -84,17 +83,11 @@ impl Harness for DeepseekTui {
         if !calls.is_empty() {
             return Reading::Calls { order: order(cx, &calls), calls, repaired: 0 };
         }
-        let again = |drop_reply: bool, text: String| Reading::Again {
-            drop_reply,
-            say: vec![Entry::User(Content::Parts(vec![Part::Text(event("kind=\"notice\"", &text))]))],
-            keep: true,
-            tune: None,
-        };
         let text = reply.text();
         match in_text::find(&text, &self.tools(cx)) {
             InText::None => {}
             InText::Calls(found) => {
-                let calls = in_text::calls(cx, found, |name| in_text::schema_in(&self.open(cx).tools, name));
+                let calls = in_text::calls(cx, found, |name| tools::known(name).map(Spec::schema).unwrap_or_default());
                 let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
                 return Reading::Calls { order: order(cx, &calls), calls, repaired };
             }
@@ -106,14 +99,11 @@ impl Harness for DeepseekTui {
             }
             InText::Unreadable(why) => {
                 let text = format!("{UNREADABLE_CALL} ({why}). Call the tool through the interface for tool calls.");
-                return again(false, text);
+                let say = Content::Parts(vec![Part::Text(event("kind=\"notice\"", &text))]);
+                return Reading::Again { drop_reply: false, say: vec![Entry::User(say)], keep: true, tune: None };
             }
         }
-        let empty = text.trim().is_empty() && matches!(reply.stop, Stop::End | Stop::Calls | Stop::Other(_));
-        match empty && !last_said(cx, NOTHING_SAID) {
-            true => again(true, NOTHING_SAID.to_owned()),
-            false => Reading::Stop(End::Done),
-        }
+        Reading::Stop(End::Done)
     }
 
     fn next(&self, cx: &Context, call: &Call, did: &[Done]) -> Next {
@@ -124,7 +114,10 @@ impl Harness for DeepseekTui {
         let Some(spec) = tools::meant(cx, &call.name) else {
             return rejected(Said::error(match tools::known(&call.name) {
                 Some(spec) if tools::is_planning(cx.settings) => {
-                    format!("Tool '{}' is not available: plan mode is on, and nothing is changed or run in it.", spec.name)
+                    format!(
+                        "Tool '{}' is not available: plan mode is on, and nothing is changed or run in it.",
+                        spec.name
+                    )
                 }
                 Some(spec) => format!("Tool '{}' is not available: this agent does not have it.", spec.name),
                 None => tools::unknown(cx, &call.name),
@@ -174,9 +167,10 @@ impl Harness for DeepseekTui {
     fn resay(&self, cx: &Context, call: &Call, did: &[Done]) -> Option<(Call, Answer)> {
         let [done] = did else { return None };
         let (name, args, said) = match (&done.action, &done.outcome) {
-            (Action::World(World::Run(run)), Outcome::Ran { task: None, .. } | Outcome::Refused(_) | Outcome::Failed(_)) => {
-                ("exec_shell", json!({"command": run.script}), shell::told(done, false))
-            }
+            (
+                Action::World(World::Run(run)),
+                Outcome::Ran { task: None, .. } | Outcome::Refused(_) | Outcome::Failed(_),
+            ) => ("exec_shell", json!({"command": run.script}), shell::told(done, false)),
             (Action::World(World::Change(changes)), Outcome::Changed(_)) => match changes.as_slice() {
                 [Change { path, to: None, new: New::Whole { text, .. }, expect: Expect::Absent }] => {
                     let shown = paths::shown(cx, path);
@@ -211,7 +205,8 @@ impl Voice for DeepseekTui {
             }
             Notice::AgentReported { id, text } => {
                 let record = Record::of(cx);
-                let name = record.agents.iter().find(|agent| agent.id == *id).map_or("agent", |agent| agent.name.as_str());
+                let name =
+                    record.agents.iter().find(|agent| agent.id == *id).map_or("agent", |agent| agent.name.as_str());
                 let about = format!("kind=\"subagent\" agent_id=\"{id}\" name=\"{name}\" status=\"completed\"");
                 event(&about, text.trim())
             }

@@ -1,7 +1,5 @@
 //! The opening: one system text in the order of the original's sections, and what is asked of the model beside it.
-use protocol::{
-    ApprovalPolicy, Body, Content, Fact, Opening, ReasoningAsk, Settings, Speaker, Tune,
-};
+use protocol::{ApprovalPolicy, Body, Content, Fact, Opening, ReasoningAsk, Settings, Speaker, Tune};
 
 use super::{agents, tools};
 use crate::Context;
@@ -34,7 +32,9 @@ fn text(cx: &Context) -> String {
                 add(PERSONALITY.to_owned());
             }
         },
-        (None, kind) => add(format!("{}\n\n{AGENT_END}", agents::prompt(kind).or(agents::prompt("worker")).unwrap_or_default())),
+        (None, kind) => {
+            add(format!("{}\n\n{AGENT_END}", agents::prompt(kind).or(agents::prompt("worker")).unwrap_or_default()))
+        }
     }
     if cx.persona.name.is_empty() {
         add(mode(cx.settings).to_owned());
@@ -43,7 +43,10 @@ fn text(cx: &Context) -> String {
     if !cx.docs.is_empty() {
         let docs = cx.docs.iter().map(|doc| format!("### {}\n\n{}", doc.path, doc.text.trim()));
         let docs: Vec<String> = docs.collect();
-        add(format!("## Project context\n\nInstructions of the user and of the project. They go before your own habits.\n\n{}", docs.join("\n\n")));
+        add(format!(
+            "## Project context\n\nInstructions of the user and of the project. They go before your own habits.\n\n{}",
+            docs.join("\n\n")
+        ));
     }
     add(environment(cx));
     if let Some(more) = cx.settings.developer_instructions.as_deref().filter(|more| !more.trim().is_empty()) {
@@ -79,9 +82,15 @@ pub(super) fn mode(settings: &Settings) -> &'static str {
 
 fn approvals(settings: &Settings) -> String {
     let asking = match settings.approval {
-        ApprovalPolicy::Never => "Nothing is asked for: a call is carried out within what the sandbox lets be done, or refused. Do not wait for an approval, and do not look for a way around a refusal; say what you could not do.",
-        ApprovalPolicy::Untrusted => "Commands, changes of files and pages are put before the user first. Put what belongs together into few calls, and make clear what each is for. A call that the user refuses is not made again in another form.",
-        ApprovalPolicy::OnFailure | ApprovalPolicy::OnRequest => "Within the sandbox calls are carried out unasked; what reaches beyond it is put before the user. A call that the user refuses is not made again in another form.",
+        ApprovalPolicy::Never => {
+            "Nothing is asked for: a call is carried out within what the sandbox lets be done, or refused. Do not wait for an approval, and do not look for a way around a refusal; say what you could not do."
+        }
+        ApprovalPolicy::Untrusted => {
+            "Commands, changes of files and pages are put before the user first. Put what belongs together into few calls, and make clear what each is for. A call that the user refuses is not made again in another form."
+        }
+        ApprovalPolicy::OnFailure | ApprovalPolicy::OnRequest => {
+            "Within the sandbox calls are carried out unasked; what reaches beyond it is put before the user. A call that the user refuses is not made again in another form."
+        }
     };
     let mut text = format!("## Approval policy: {}\n\n{asking}", settings.approval.as_str());
     if let Some(permissions) = permissions(settings) {
@@ -137,7 +146,8 @@ pub(super) fn must_reason(cx: &Context) -> bool {
 
 /// `off`; low, medium and high are the server's `high`; `max`.
 fn reasoning(cx: &Context) -> ReasoningAsk {
-    let on = |effort: &str| ReasoningAsk { effort: Some(effort.to_owned()), enabled: Some(true), ..ReasoningAsk::default() };
+    let on =
+        |effort: &str| ReasoningAsk { effort: Some(effort.to_owned()), enabled: Some(true), ..ReasoningAsk::default() };
     match cx.settings.effort.as_deref() {
         Some("none" | "off") => ReasoningAsk { enabled: Some(false), ..ReasoningAsk::default() },
         Some("max" | "xhigh" | "ultra") => on("max"),
@@ -157,4 +167,3 @@ pub(super) fn tune(cx: &Context) -> Tune {
         ..Tune::default()
     }
 }
-

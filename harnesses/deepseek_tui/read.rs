@@ -65,7 +65,9 @@ fn page(path: &str, text: &str, args: &Args) -> Step {
             "<file path=\"{path}\" total_lines=\"{total}\" shown_lines=\"{first}-{last}\" truncated=\"true\" next_start_line=\"{next}\">\n{shown}[TRUNCATED] Showing lines {first}-{last} of {total}. To continue, call read_file with path=\"{path}\" start_line={next} max_lines={most}\n</file>"
         )
     } else {
-        format!("<file path=\"{path}\" total_lines=\"{total}\" shown_lines=\"{first}-{last}\" truncated=\"false\">\n{shown}</file>")
+        format!(
+            "<file path=\"{path}\" total_lines=\"{total}\" shown_lines=\"{first}-{last}\" truncated=\"false\">\n{shown}</file>"
+        )
     })
 }
 

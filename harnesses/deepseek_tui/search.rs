@@ -11,7 +11,18 @@ use crate::Context;
 
 /// What no search goes into.
 const PASSED_OVER: [&str; 12] = [
-    "node_modules", ".git", "target", "dist", "build", "venv", ".venv", "__pycache__", ".next", ".cache", "vendor", "coverage",
+    "node_modules",
+    ".git",
+    "target",
+    "dist",
+    "build",
+    "venv",
+    ".venv",
+    "__pycache__",
+    ".next",
+    ".cache",
+    "vendor",
+    "coverage",
 ];
 const CONTEXT: usize = 2;
 const MOST_CONTEXT: usize = 20;
@@ -53,7 +64,9 @@ pub(super) fn list(cx: &Context, args: &Args, did: &[Done]) -> Step {
             let listed = found.hits.iter().map(|hit| Listed { name: name(hit), is_dir: hit.kind == FileKind::Folder });
             json(&listed.collect::<Vec<_>>())
         }
-        Some(Outcome::Failed(Failure::NotAFile { .. })) => Step::error(format!("Failed to list {written}: it is no folder")),
+        Some(Outcome::Failed(Failure::NotAFile { .. })) => {
+            Step::error(format!("Failed to list {written}: it is no folder"))
+        }
         Some(other) => trouble("list_dir", &format!("list {written}"), other),
     }
 }
@@ -164,8 +177,14 @@ pub(super) fn by_name(cx: &Context, args: &Args, did: &[Done]) -> Step {
     }
     match did.first().map(|done| &done.outcome) {
         None => {
-            let search =
-                Search { root: path, pattern: "**/*".into(), globs: globs(args, ""), hidden: true, limit: FILES, ..Search::default() };
+            let search = Search {
+                root: path,
+                pattern: "**/*".into(),
+                globs: globs(args, ""),
+                hidden: true,
+                limit: FILES,
+                ..Search::default()
+            };
             Step::one(Action::World(World::Glob(search)))
         }
         Some(Outcome::Paths(found)) => json(&best(cx, found, &query, args)),

@@ -51,9 +51,11 @@ pub(super) fn skill(cx: &Context, args: &Args, did: &[Done]) -> Step {
     }
     match did.first().map(|done| &done.outcome) {
         None => Step::one(Action::Session(Session::Skill { name: name.to_owned(), args: String::new() })),
-        Some(Outcome::Skill { dir, body, .. }) => {
-            Step::ok(format!("# Skill: {name}\n\nFolder of this skill, where its relative paths start: {}\n\n{}", dir.display(), body.trim()))
-        }
+        Some(Outcome::Skill { dir, body, .. }) => Step::ok(format!(
+            "# Skill: {name}\n\nFolder of this skill, where its relative paths start: {}\n\n{}",
+            dir.display(),
+            body.trim()
+        )),
         Some(other) => trouble(TOOL, &format!("load the skill {name}"), other),
     }
 }
@@ -75,7 +77,8 @@ pub(super) fn fetch(args: &Args, did: &[Done]) -> Step {
     }
     match did.first().map(|done| &done.outcome) {
         None => {
-            let max_bytes = args.number("max_bytes").and_then(|n| u64::try_from(n).ok()).unwrap_or(PAGE).clamp(1, MOST_PAGE);
+            let max_bytes =
+                args.number("max_bytes").and_then(|n| u64::try_from(n).ok()).unwrap_or(PAGE).clamp(1, MOST_PAGE);
             let markdown = args.given("format") != Some("raw");
             Step::one(Action::World(World::Fetch { url: url.to_owned(), max_bytes, markdown }))
         }
@@ -95,7 +98,8 @@ fn fetched(page: &Page, args: &Args) -> Step {
     let text = if fields.is_empty() {
         serde_json::to_string(&all).unwrap_or_default()
     } else {
-        let mut map: Map<String, Value> = serde_json::to_value(&all).ok().and_then(|v| v.as_object().cloned()).unwrap_or_default();
+        let mut map: Map<String, Value> =
+            serde_json::to_value(&all).ok().and_then(|v| v.as_object().cloned()).unwrap_or_default();
         map.retain(|name, _| fields.contains(name));
         Value::Object(map).to_string()
     };
@@ -152,7 +156,10 @@ pub(super) fn parallel(cx: &Context, call: &Call, args: &Args, did: &[Done]) -> 
 fn nested(cx: &Context, call: &Call, name: &str, parameters: &Value, rest: &mut &[Done]) -> Result<Said, Vec<Action>> {
     let Some(spec) = tools::meant(cx, name) else { return Ok(Said::error(tools::unknown(cx, name))) };
     if spec.access != Access::Reads || spec.name == "multi_tool_use.parallel" {
-        let text = format!("Tool '{}' is not available: multi_tool_use.parallel takes reading tools only. Call it by itself.", spec.name);
+        let text = format!(
+            "Tool '{}' is not available: multi_tool_use.parallel takes reading tools only. Call it by itself.",
+            spec.name
+        );
         return Ok(Said::error(text));
     }
     let given = match parameters {
@@ -195,7 +202,9 @@ pub(super) fn retrieve(cx: &Context, args: &Args) -> Step {
         .find(|text| sha(text).starts_with(&wanted));
     match text {
         Some(text) => Step::ok(text.clone()),
-        None => Step::error(format!("No result with sha:{wanted} stands in this conversation any more. Make the call again.")),
+        None => Step::error(format!(
+            "No result with sha:{wanted} stands in this conversation any more. Make the call again."
+        )),
     }
 }
 

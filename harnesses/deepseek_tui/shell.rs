@@ -17,7 +17,8 @@ const ANSWER: u64 = 5_000;
 /// Bytes held of a command's output.
 const KEPT: u64 = 4 << 20;
 
-const USE_BACKGROUND: &str = "For a command that takes longer set a larger timeout_ms, or background: true and look at it with exec_shell_wait.";
+const USE_BACKGROUND: &str =
+    "For a command that takes longer set a larger timeout_ms, or background: true and look at it with exec_shell_wait.";
 const POLL: &str = "Look at it with exec_shell_wait, end it with exec_shell_cancel.";
 
 pub(super) fn quoted(text: &str) -> String {
@@ -167,13 +168,20 @@ pub(super) fn python(args: &Args, did: &[Done]) -> Step {
     let Some(done) = did.first() else {
         let script = fed("python3 -", args.text("code"));
         let shell = Shell::Fresh { program: Some("/bin/sh".to_owned()), login: false };
-        return Step::one(Action::World(World::Run(Run { shell, timeout: Some(TIMEOUT), keep: KEPT, ..Run::new(script) })));
+        return Step::one(Action::World(World::Run(Run {
+            shell,
+            timeout: Some(TIMEOUT),
+            keep: KEPT,
+            ..Run::new(script)
+        })));
     };
     match &done.outcome {
         Outcome::Ran { exit: Exit::TimedOut(after), .. } => {
             Step::error(format!("Tool '{TOOL}' timed out after {}s. Make the computation smaller.", after / 1000))
         }
-        Outcome::Ran { exit: Exit::Code(127), .. } => Step::error(format!("Tool '{TOOL}' is not available: python3 is not installed.")),
+        Outcome::Ran { exit: Exit::Code(127), .. } => {
+            Step::error(format!("Tool '{TOOL}' is not available: python3 is not installed."))
+        }
         Outcome::Ran { output, exit, .. } => {
             let (stdout, stderr) = streams(output);
             let return_code = exit.code().unwrap_or(-1);
@@ -209,7 +217,9 @@ fn git(cx: &Context, tool: &str, command: String, args: &Args, did: &[Done]) -> 
             let script = format!("git --no-pager {command}{path}");
             Step::one(Action::World(World::Run(Run { env, timeout: Some(TIMEOUT), keep: KEPT, ..Run::new(script) })))
         }
-        Some(Outcome::Ran { output, exit: Exit::Code(0), .. }) if output.text.trim().is_empty() => Step::ok("(no changes)"),
+        Some(Outcome::Ran { output, exit: Exit::Code(0), .. }) if output.text.trim().is_empty() => {
+            Step::ok("(no changes)")
+        }
         Some(Outcome::Ran { output, exit: Exit::Code(0), .. }) => Step::ok(cut::shell(output)),
         Some(Outcome::Ran { output, .. }) => Step::error(format!("Tool '{tool}' failed: {}", output.text.trim())),
         Some(other) => trouble(tool, "run git", other),

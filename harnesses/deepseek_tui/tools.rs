@@ -190,8 +190,8 @@ pub(super) fn callable(cx: &Context) -> impl Iterator<Item = &'static Spec> + Cl
     let sub_agent = !cx.persona.name.is_empty();
     let chosen = cx.persona.tools.clone();
     ALL.iter().filter(move |spec| {
-        let mine = !(reads_only && spec.access == Access::Acts) && !(sub_agent && spec.name == "request_user_input");
-        mine && chosen.as_ref().is_none_or(|names| names.iter().any(|name| name == spec.name))
+        let barred = reads_only && spec.access == Access::Acts || sub_agent && spec.name == "request_user_input";
+        !barred && chosen.as_ref().is_none_or(|names| names.iter().any(|name| name == spec.name))
     })
 }
 
@@ -202,8 +202,7 @@ pub(super) fn is_deferred(cx: &Context, spec: &Spec) -> bool {
 
 /// Listed from the start, by name; with those from outside.
 pub(super) fn offered(cx: &Context) -> Vec<Tool> {
-    let mut tools: Vec<Tool> =
-        callable(cx).filter(|spec| !is_deferred(cx, spec)).map(|spec| spec.tool(cx)).collect();
+    let mut tools: Vec<Tool> = callable(cx).filter(|spec| !is_deferred(cx, spec)).map(|spec| spec.tool(cx)).collect();
     let allowed = |tool: &&Tool| cx.persona.tools.as_ref().is_none_or(|names| names.contains(&tool.name));
     let outside = cx.extra_tools.iter().filter(allowed);
     tools.extend(outside.map(|tool| Tool { name: wire_name::encode(&tool.name), ..tool.clone() }));

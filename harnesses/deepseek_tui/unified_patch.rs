@@ -125,8 +125,7 @@ fn without_prefix(name: &str, other: &str) -> String {
 }
 
 fn old_line(header: &str) -> usize {
-    let digits: String =
-        header.chars().skip_while(|c| *c != '-').skip(1).take_while(char::is_ascii_digit).collect();
+    let digits: String = header.chars().skip_while(|c| *c != '-').skip(1).take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or(1)
 }
 
@@ -137,7 +136,8 @@ fn ended(line: &str) -> String {
 impl Hunk {
     /// Blank lines at the end of a patch are no context.
     fn without_blank_end(&mut self) {
-        while self.lines.len() > 1 && self.lines.last().is_some_and(|(kind, line)| *kind == Kind::Keep && line == "\n") {
+        while self.lines.len() > 1 && self.lines.last().is_some_and(|(kind, line)| *kind == Kind::Keep && line == "\n")
+        {
             self.lines.pop();
         }
     }
@@ -148,7 +148,9 @@ impl Hunk {
 
     /// Without `n` lines of context at each end.
     fn trimmed(&self, n: usize) -> Hunk {
-        let keeps = |lines: &mut dyn Iterator<Item = &(Kind, String)>| lines.take_while(|(kind, _)| *kind == Kind::Keep).count().min(n);
+        let keeps = |lines: &mut dyn Iterator<Item = &(Kind, String)>| {
+            lines.take_while(|(kind, _)| *kind == Kind::Keep).count().min(n)
+        };
         let head = keeps(&mut self.lines.iter());
         let tail = keeps(&mut self.lines.iter().rev()).min(self.lines.len() - head);
         Hunk { start: self.start + head, lines: self.lines[head..self.lines.len() - tail].to_vec() }
@@ -214,7 +216,9 @@ fn place(lines: &[String], old: &[&str], start: usize, moved: isize, from: usize
     let fits = |at: usize, same: &dyn Fn(&str, &str) -> bool| {
         lines[at..at + old.len()].iter().zip(old).all(|(line, old)| same(line, old))
     };
-    let nearest = |same: &dyn Fn(&str, &str) -> bool| (from..=last).filter(|at| fits(*at, same)).min_by_key(|at| at.abs_diff(named));
+    let nearest = |same: &dyn Fn(&str, &str) -> bool| {
+        (from..=last).filter(|at| fits(*at, same)).min_by_key(|at| at.abs_diff(named))
+    };
     nearest(&|a, b| a == b)
         .or_else(|| nearest(&|a, b| a.trim_end_matches('\n') == b.trim_end_matches('\n')))
         .or_else(|| nearest(&|a, b| a.trim_end() == b.trim_end()))
@@ -236,7 +240,8 @@ mod tests {
     use super::*;
 
     fn check(text: &str, patch: &str, expected: Result<&str, &str>) {
-        let found = parse(patch, Some("f")).and_then(|files| files[0].apply(text, 3)).map_err(|error| error.to_string());
+        let found =
+            parse(patch, Some("f")).and_then(|files| files[0].apply(text, 3)).map_err(|error| error.to_string());
         assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned), "{patch}");
     }
 

@@ -73,7 +73,7 @@ pub(super) fn edit(cx: &Context, args: &Args, did: &[Done]) -> Step {
         replace = replace.replace("\r\n", "\n").replace('\n', "\r\n");
     }
     if places.is_empty() && args.on("fuzz") {
-        places = by_lines(text, search);
+        places.extend(by_lines(text, search));
         if search.ends_with('\n') && !replace.is_empty() && !replace.ends_with('\n') {
             replace.push('\n');
         }
@@ -85,7 +85,9 @@ pub(super) fn edit(cx: &Context, args: &Args, did: &[Done]) -> Step {
     let count = places.len();
     let summary = match count {
         1 => format!("Replaced 1 occurrence in {written}"),
-        _ => format!("Replaced {count} occurrences in {written}\nWarning: search stood in {count} places, and all of them were replaced."),
+        _ => format!(
+            "Replaced {count} occurrences in {written}\nWarning: search stood in {count} places, and all of them were replaced."
+        ),
     };
     match did.get(1).map(|done| &done.outcome) {
         None if after == *text => Step::ok(format!("{summary}\n(no changes)")),
@@ -103,10 +105,10 @@ fn found(text: &str, search: &str) -> Vec<Range<usize>> {
 }
 
 /// Whole lines that are the same but for white space at their ends; only where there is one such place.
-fn by_lines(text: &str, search: &str) -> Vec<Range<usize>> {
+fn by_lines(text: &str, search: &str) -> Option<Range<usize>> {
     let wanted: Vec<&str> = search.lines().map(str::trim).collect();
     if wanted.iter().all(|line| line.is_empty()) {
-        return Vec::new();
+        return None;
     }
     let mut at = 0;
     let lines: Vec<(usize, &str)> = text
@@ -117,19 +119,12 @@ fn by_lines(text: &str, search: &str) -> Vec<Range<usize>> {
         })
         .collect();
     let fits = |window: &&[(usize, &str)]| window.iter().zip(&wanted).all(|((_, line), wanted)| line.trim() == *wanted);
-    let mut places: Vec<Range<usize>> = lines
-        .windows(wanted.len())
-        .filter(fits)
-        .filter_map(|window| {
-            let ((start, _), (end, last)) = (window.first()?, window.last()?);
-            let kept = if search.ends_with('\n') { last.len() } else { last.trim_end_matches(['\n', '\r']).len() };
-            Some(*start..end + kept)
-        })
-        .collect();
-    if places.len() > 1 {
-        places.clear();
-    }
-    places
+    let mut places = lines.windows(wanted.len()).filter(fits).filter_map(|window| {
+        let ((start, _), (end, last)) = (window.first()?, window.last()?);
+        let kept = if search.ends_with('\n') { last.len() } else { last.trim_end_matches(['\n', '\r']).len() };
+        Some(*start..end + kept)
+    });
+    places.next().filter(|_| places.next().is_none())
 }
 
 fn spliced(text: &str, places: &[Range<usize>], replace: &str) -> String {
@@ -150,20 +145,20 @@ mod tests {
 
     #[test]
     fn lines_are_found_without_their_white_space() {
-        let check = |text: &str, search: &str, expected: &[std::ops::Range<usize>]| {
+        let check = |text: &str, search: &str, expected: Option<std::ops::Range<usize>>| {
             assert_eq!(super::by_lines(text, search), expected, "{search:?}");
         };
-        check("  a\n\tb\n", "a\nb", &[0..6]);
-        check("  a\n\tb\n", "a\nb\n", &[0..7]);
-        check("a\nb\na\n b\n", "a\nb", &[]);
-        check("a\n", "\n", &[]);
-        check("a\n", "a\nb", &[]);
+        check("  a\n\tb\n", "a\nb", Some(0..6));
+        check("  a\n\tb\n", "a\nb\n", Some(0..7));
+        check("a\nb\na\n b\n", "a\nb", None);
+        check("a\n", "\n", None);
+        check("a\n", "a\nb", None);
     }
 
     proptest! {
         #[test]
         fn places_are_in_the_text(text in "[ab \n]{0,20}", search in "[ab \n]{1,6}") {
-            for place in super::by_lines(&text, &search) {
+            if let Some(place) = super::by_lines(&text, &search) {
                 prop_assert!(text.get(place).is_some());
             }
         }

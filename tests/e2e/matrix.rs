@@ -52,6 +52,7 @@ pub(crate) const DIALECTS: &[Dialect] = &[
     Dialect { id: "opencode", tool: "bash", argument: "command", parallel: true, end: text },
     Dialect { id: "pi", tool: "bash", argument: "command", parallel: true, end: text },
     Dialect { id: "zcode", tool: "Bash", argument: "command", parallel: true, end: text },
+    Dialect { id: "deepseek-tui", tool: "exec_shell", argument: "command", parallel: true, end: text },
     Dialect { id: "minimal", tool: "bash", argument: "command", parallel: true, end: text },
 ];
 
@@ -185,5 +186,6 @@ matrix! {
     opencode: "opencode";
     pi: "pi";
     zcode: "zcode";
+    deepseek_tui: "deepseek-tui";
     minimal: "minimal";
 }
