@@ -2,22 +2,21 @@
 //! that cannot be carried out is shown with the reason, in the next request only.
 use protocol::{Block, Body, Content, Entry, Reply, WireId};
 
-use super::{Form, bash, call};
+use super::{Form, bash};
 use crate::Context;
 
 /// Observations that are shown whole, from `last_n_observations` of the classic configurations.
 const KEPT: usize = 5;
 
-/// None: as said. In the form of `default.yaml` only a command with a syntax error needs one; other replies that are asked for
-/// again are known before anything is done, and last for one request anyway.
+/// None: as said. In the form of `default.yaml` only a command with a syntax error needs one.
 pub(super) fn view(cx: &Context) -> Option<Vec<Entry>> {
     let elides = Form::of(cx) != Form::Tools;
-    let again = asked_again(cx).filter(|(_, unrun)| elides || *unrun);
+    let again = unparsable(cx);
     if !elides && again.is_none() {
         return None;
     }
     let said = if elides { elided(cx.said) } else { cx.said.to_vec() };
-    Some(said.into_iter().chain(again.into_iter().flat_map(|(pair, _)| pair)).collect())
+    Some(said.into_iter().chain(again.unwrap_or_default()).collect())
 }
 
 /// The bad message, as text only, and what is wrong with it.
@@ -31,8 +30,8 @@ pub(super) fn pair(cx: &Context, reply: &Reply, why: &str) -> Vec<Entry> {
     vec![Entry::Assistant(vec![Block::text(text)]), why]
 }
 
-/// The pair for the newest reply, if it is to be made again; true where its command was looked at and not run.
-fn asked_again(cx: &Context) -> Option<(Vec<Entry>, bool)> {
+/// The pair for the newest reply, if its command was looked at and not run.
+fn unparsable(cx: &Context) -> Option<Vec<Entry>> {
     let at = cx.items.iter().rposition(|item| matches!(item.body, Body::Reply { .. }))?;
     let (item, after) = cx.items[at..].split_first()?;
     let Body::Reply { reply, .. } = &item.body else { return None };
@@ -40,14 +39,7 @@ fn asked_again(cx: &Context) -> Option<(Vec<Entry>, bool)> {
         return None;
     }
     after.iter().find_map(|item| match &item.body {
-        Body::Read { dropped: true, .. } => {
-            let misread = call::read(cx, reply).err()?;
-            Some((pair(cx, reply, &misread.text()), false))
-        }
-        Body::Called { did, .. } => {
-            let output = bash::syntax_error(did)?;
-            Some((pair(cx, reply, &bash::unparsable(output)), true))
-        }
+        Body::Called { did, .. } => Some(pair(cx, reply, &bash::unparsable(bash::syntax_error(did)?))),
         _ => None,
     })
 }

@@ -171,3 +171,42 @@ fn counts_outlive_a_compaction() {
     let second = exec(&["resume", "--last", "go on"]);
     assert!(second.stderr.contains("\n2 calls, 1 failed\ntokens used\n"), "{second:?}");
 }
+
+/// A reply that the output limit ends in the middle of a call, as a server of Chat Completions sends it.
+fn torn(name: &str, arguments: &str) -> Step {
+    let call =
+        json!({"index": 0, "id": "call_1", "type": "function", "function": {"name": name, "arguments": arguments}});
+    let chunk = |delta: serde_json::Value, finish: serde_json::Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+        format!("data: {}\n\n", json!({"id": "c", "object": "chat.completion.chunk", "choices": [choice]}))
+    };
+    let stream = [
+        chunk(json!({"role": "assistant", "content": "I write it."}), json!(null)),
+        chunk(json!({"tool_calls": [call]}), json!(null)),
+        chunk(json!({}), json!("length")),
+        "data: [DONE]\n\n".to_owned(),
+    ];
+    Step::stream(vec![stream.concat().into_bytes()], demo::scripted::End::Clean)
+}
+
+#[test]
+fn a_call_that_was_cut_off_is_answered_and_never_run() {
+    // pi mends JSON that ends too early, and would run what it makes of it.
+    for (harness, tool, arguments) in [
+        ("native", "exec_command", r#"{"cmd": "echo torn > torn; echo "#),
+        ("claude-code", "Bash", r#"{"command": "echo torn > torn", "descr"#),
+        ("opencode", "bash", r#"{"command": "echo torn > torn"#),
+        ("pi", "bash", r#"{"command": "echo torn > torn"#),
+        ("pi", "bash", ""),
+        ("kimi-code", "Bash", r#"{"command": "echo torn > torn"#),
+    ] {
+        let place = Place::new(WireId::Chat, vec![torn(tool, arguments), Turn::text("over").into()]);
+        let ran = place.exec(&["-c", &format!("harness=\"{harness}\"")]);
+        assert_eq!(ran.code, Some(0), "{harness}: {ran:?}");
+        assert!(!place.file("torn").exists(), "{harness} ran it");
+        let request = place.request(1);
+        assert_paired(WireId::Chat, &request);
+        let results = request["messages"].as_array().unwrap().iter().filter(|m| m["role"] == "tool").count();
+        assert_eq!(results, 1, "{harness}: the model is told: {request}");
+    }
+}

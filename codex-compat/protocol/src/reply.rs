@@ -1,5 +1,5 @@
 //! A model's reply as it came: blocks in order, opaque payloads beside them, usage, and why it stopped.
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use crate::{CallId, Raw, ReplyId, WireId};
 
@@ -31,6 +31,19 @@ impl Reply {
                 _ => None,
             })
             .collect()
+    }
+    /// The call that the output limit cut off, if it did: the last block, where its arguments are not whole. It is never run.
+    pub fn torn(&self) -> Option<&Call> {
+        let BlockKind::Call(call) = &self.blocks.last().filter(|_| self.stop == Stop::Length)?.kind else {
+            return None;
+        };
+        let whole = match call.form {
+            // Before the first character of its arguments it looks like a call without any.
+            CallForm::Function => call.args.trim() != "{}" && serde_json::from_str::<IgnoredAny>(&call.args).is_ok(),
+            // Free text does not tell.
+            CallForm::Custom | CallForm::InText => false,
+        };
+        (!whole).then_some(call)
     }
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         self.blocks.iter().filter_map(|b| match &b.kind {

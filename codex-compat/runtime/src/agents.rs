@@ -98,11 +98,16 @@ impl Agents {
         !self.background.borrow().is_empty()
     }
 
-    /// Ends those in the background, in order: their session files are closed as after an interrupt.
-    pub(crate) async fn stop_all(&self) {
+    /// Interrupts those that work; they end in order as soon as they are tended.
+    pub(crate) fn stop(&self) {
         for agent in self.known.borrow().values() {
             agent.hub.mailbox.stop();
         }
+    }
+
+    /// Ends those in the background, in order: their session files are closed as after an interrupt.
+    pub(crate) async fn stop_all(&self) {
+        self.stop();
         while self.work_in_background() {
             self.next_report().await;
         }
@@ -320,6 +325,7 @@ impl Thread {
         let limits = Limits {
             steps: self.limits.steps,
             time: base.limits.job_max_runtime_seconds.map(Duration::from_secs),
+            waited: Duration::ZERO,
             tokens: self.limits.tokens.map(|most| most.saturating_sub(started.tokens)),
         };
         let hub = self.hub.child();

@@ -23,6 +23,10 @@ use crate::{
 /// for each of hundreds of files.
 const MAX_ROUNDS: usize = 64;
 
+/// The answer to a call that was cut off, where the dialect would have mended and run it.
+const CUT_OFF: &str =
+    "The output limit cut this call off before it was whole, so it was not run. Make it again, in smaller pieces.";
+
 impl Thread {
     /// All calls of a reply, group after group; then the harness says how to go on.
     pub(crate) async fn carry_out(
@@ -35,7 +39,8 @@ impl Thread {
         self.keep_reading(reply, &calls, repaired)?;
         for group in &order.groups {
             let chosen = calls.iter().filter(|call| group.contains(&call.id));
-            let mut running: FuturesUnordered<_> = chosen.map(|call| self.run_call(call)).collect();
+            let mut running: FuturesUnordered<_> =
+                chosen.map(|call| self.run_call(call, reply.torn().is_some_and(|torn| torn.id == call.id))).collect();
             while let Some(result) = running.next().await {
                 result?;
             }
@@ -49,8 +54,8 @@ impl Thread {
         }))
     }
 
-    /// One call: `next(call, done so far)` until there is an answer.
-    async fn run_call(&self, call: &Call) -> Result<(), TurnError> {
+    /// One call: `next(call, done so far)` until there is an answer. `torn`: it was cut off, and is answered without being run.
+    async fn run_call(&self, call: &Call, torn: bool) -> Result<(), TurnError> {
         let begun = Instant::now();
         let mut did: Vec<Done> = Vec::new();
         let mut rounds = 0;
@@ -65,6 +70,10 @@ impl Thread {
                 Next::Reject { answer, note } => {
                     self.reject(call, note)?;
                     break answer;
+                }
+                Next::Do(_) if torn => {
+                    self.reject(call, CUT_OFF.to_owned())?;
+                    break Answer::failed(CUT_OFF);
                 }
                 Next::Do(_) if rounds >= MAX_ROUNDS => {
                     let text = format!("{} did not come to an end", call.name);

@@ -39,7 +39,11 @@ impl Thread {
         let facts = self.look(Moment::Opening).await?;
         let (opening, entries) = self.with(|cx| self.harness.compacted(cx, &summary));
         let (total, counts) = (self.tally.borrow().total, self.counts());
-        let upto = protocol::ItemId(self.history.borrow().next);
+        // Prompts that wait for their answer stay: another dialect would tell them again.
+        let upto = {
+            let history = self.history.borrow();
+            history.unanswered().unwrap_or(protocol::ItemId(history.next))
+        };
         self.record(Body::Compacted { upto, summary: summary.clone(), total, counts })?;
         self.history.borrow_mut().forget(upto);
         // What is in force stands again after the cut: history before it is not read on resume.

@@ -69,10 +69,32 @@ impl History {
         wires::assemble(wire, &Prompt { opening, said: &said, tune }, &frozen, fit)
     }
 
-    /// A request made of other entries than those said (a harness's `view`).
-    pub(crate) fn request_of(&self, entries: &[Entry], tune: &Tune, wire: &dyn Wire, fit: &Fit) -> Vec<Bytes> {
+    /// A request made of other entries than those said (a harness's `view`), then `extra`.
+    pub(crate) fn request_of(
+        &self,
+        mut entries: Vec<Entry>,
+        extra: &[Entry],
+        tune: &Tune,
+        wire: &dyn Wire,
+        fit: &Fit,
+    ) -> Vec<Bytes> {
+        entries.extend_from_slice(extra);
         let frozen: Vec<Bytes> = entries.iter().map(|e| Bytes::from(wire.freeze(e, fit))).collect();
-        wires::assemble(wire, &Prompt { opening: &self.opening, said: entries, tune }, &frozen, fit)
+        wires::assemble(wire, &Prompt { opening: &self.opening, said: &entries, tune }, &frozen, fit)
+    }
+
+    /// The first prompt that no reply has answered yet.
+    pub(crate) fn unanswered(&self) -> Option<ItemId> {
+        let after_reply = self.items.rsplit(|item| matches!(item.body, Body::Reply { .. })).next()?;
+        after_reply.iter().find(|item| matches!(item.body, Body::User { .. })).map(|item| item.id)
+    }
+
+    /// The summary that stands for what was before these items.
+    pub(crate) fn summary(&self) -> Option<&str> {
+        self.items.iter().rev().find_map(|item| match &item.body {
+            Body::Compacted { summary, .. } => Some(summary.as_str()),
+            _ => None,
+        })
     }
 
     /// The items of the present step: from the newest reply on.

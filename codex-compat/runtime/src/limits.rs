@@ -11,6 +11,8 @@ pub struct Limits {
     /// Requests to the model in one turn.
     pub steps: Option<u64>,
     pub time: Option<Duration>,
+    /// How much of `time` was over before the turn.
+    pub waited: Duration,
     /// Input and output tokens of one turn.
     pub tokens: Option<u64>,
 }
@@ -18,7 +20,7 @@ pub struct Limits {
 impl Limits {
     /// Before a request. Time is watched all along, see `time_is_over`.
     pub(crate) fn check(&self, started: Started) -> Result<(), TurnError> {
-        if self.time.is_some_and(|time| time.is_zero()) {
+        if self.left().is_some_and(|left| left.is_zero()) {
             return Err(self.time_is_over());
         }
         if let Some(max) = self.steps
@@ -35,6 +37,11 @@ impl Limits {
             ));
         }
         Ok(())
+    }
+
+    /// Time for the turn.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        self.time.map(|time| time.saturating_sub(self.waited))
     }
 
     pub(crate) fn time_is_over(&self) -> TurnError {

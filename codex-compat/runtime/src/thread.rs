@@ -7,8 +7,8 @@ use std::{
 
 use harnesses::{Context, Doc, End, Flow, Harness, Moment, Persona, Reading, SkillInfo, Words};
 use protocol::{
-    Body, CallForm, Counts, Entry, Event, Item, ItemId, ModelInfo, Notice, Origin, Reply, Settings, ThreadId, Tool,
-    Tune, TurnCause, TurnError, TurnId, Usage,
+    Body, CallForm, Counts, Entry, Event, Item, ItemId, ModelInfo, Notice, Opening, Origin, Reply, Settings, ThreadId,
+    Tool, Tune, TurnCause, TurnError, TurnId, Usage,
 };
 
 use crate::{agents::Agents, grants::Grants, history::History, hub::Hub, limits::Limits, link::Link};
@@ -117,7 +117,7 @@ impl Thread {
     /// The same, stopped where it stands when its time is over.
     async fn work_in_time(&self) -> Result<End, Stopped> {
         let over = async {
-            match self.limits.time {
+            match self.limits.left() {
                 Some(time) => tokio::time::sleep(time).await,
                 None => std::future::pending().await,
             }
@@ -197,7 +197,7 @@ impl Thread {
         let body = {
             let history = self.history.borrow();
             match view {
-                Some(entries) => history.request_of(&entries, &tune, wire, fit),
+                Some(entries) => history.request_of(entries, &once.said, &tune, wire, fit),
                 None => history.request(&history.opening, &once.said, &tune, wire, fit),
             }
         };
@@ -259,8 +259,11 @@ impl Thread {
 
     /// New items become entries; they are frozen, and stored as they will always be sent.
     pub(crate) fn say(&self) -> Result<(), TurnError> {
-        let opening = self.history.borrow().said.is_empty().then(|| self.with(|cx| self.harness.open(cx)));
-        let entries = self.with(|cx| self.harness.say(cx, &cx.items[self.history.borrow().unsaid..]));
+        let (opening, mut entries) = match self.history.borrow().said.is_empty() {
+            true => self.open(),
+            false => (None, Vec::new()),
+        };
+        entries.extend(self.with(|cx| self.harness.say(cx, &cx.items[self.history.borrow().unsaid..])));
         if let Some(opening) = &opening {
             self.history.borrow_mut().begin(opening.clone());
         }
@@ -270,7 +273,22 @@ impl Thread {
         self.record_said(opening, entries)
     }
 
-    pub(crate) fn record_said(&self, opening: Option<protocol::Opening>, entries: Vec<Entry>) -> Result<(), TurnError> {
+    /// The beginning of a conversation, with what stands for the past where that was summarised in another dialect.
+    fn open(&self) -> (Option<Opening>, Vec<Entry>) {
+        let summary = self.history.borrow().summary().map(str::to_owned);
+        let (opening, entries) = self.with(|cx| match summary {
+            None => (self.harness.open(cx), Vec::new()),
+            Some(summary) => {
+                // What was said since is told by itself.
+                let known = |item: &&Item| matches!(item.body, Body::Fact(_) | Body::Settings(_));
+                let items: Vec<Item> = cx.items.iter().filter(known).cloned().collect();
+                self.harness.compacted(&Context { items: &items, ..*cx }, &summary)
+            }
+        });
+        (Some(opening), entries)
+    }
+
+    pub(crate) fn record_said(&self, opening: Option<Opening>, entries: Vec<Entry>) -> Result<(), TurnError> {
         let dialect = self.harness.dialect().to_owned();
         self.record(Body::Said { dialect, source: self.link.fit.source.clone(), opening, entries: entries.clone() })?;
         self.history.borrow_mut().say(entries, self.link.wire, &self.link.fit);

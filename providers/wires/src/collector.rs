@@ -2,7 +2,8 @@
 use protocol::{Block, BlockKind, CallForm, CallId, Delta, ProviderError, Reply, ReplyId, Source, Stop};
 
 /// Builds a [`Reply`] of the Deltas of one stream. What a cut leaves: finished blocks, and the text so far. A call whose
-/// end did not come is dropped, so that it can never be run.
+/// end did not come is dropped, so that it can never be run; one that the output limit cut off stays ([`Reply::torn`]), so
+/// that the model can be told.
 #[derive(Debug)]
 pub struct Collector {
     reply: Reply,
@@ -71,10 +72,8 @@ impl Collector {
     /// The reply as far as it came. Without a `Stop` it is [`Stop::Cut`].
     pub fn finish(mut self) -> Reply {
         self.blocks.sort_by_key(|slot| slot.at);
-        let last = self.blocks.len().saturating_sub(1);
-        let cut_short = self.reply.stop == Stop::Length;
         let mut seen: Vec<CallId> = Vec::new();
-        for (place, slot) in self.blocks.into_iter().enumerate() {
+        for slot in self.blocks {
             let mut block = slot.block;
             let keep = match &mut block.kind {
                 BlockKind::Text(said, _) | BlockKind::Reasoning(said) => slot.ended || !said.is_empty(),
@@ -83,13 +82,11 @@ impl Collector {
                     if call.form == CallForm::Function && (args.is_empty() || args == "null") {
                         call.args = "{}".to_owned();
                     }
-                    // The output limit can end a reply in the middle of arguments.
-                    let torn = cut_short && place == last && call.form == CallForm::Function && !is_json(&call.args);
                     if call.id.0.is_empty() || seen.contains(&call.id) {
                         call.id = CallId(own_id(&self.own, slot.at));
                     }
                     seen.push(call.id.clone());
-                    slot.ended && !torn
+                    slot.ended
                 }
                 BlockKind::Server { .. } | BlockKind::Unknown => slot.ended,
             };
@@ -120,10 +117,6 @@ impl Collector {
         let slot = self.blocks.iter_mut().rev().find(|slot| slot.at == at)?;
         (!slot.ended).then_some(&mut slot.block.kind)
     }
-}
-
-fn is_json(text: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// An id for a call that came without one: the same on every reading, distinct in the thread, of characters and length

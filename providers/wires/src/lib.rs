@@ -8,6 +8,7 @@ mod bounds;
 mod calls;
 pub mod chat;
 mod collector;
+mod ending;
 mod json;
 mod lenient;
 pub mod messages;

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Decoder,
     bounds::Holds,
-    json,
+    ending, json,
     lenient::{self, RawRef},
     refusal,
     sse::{self, Sse},
@@ -457,7 +457,7 @@ impl State {
             out.push(Delta::BlockEnd { at, opaque });
         }
         out.extend(self.usage.take().map(Delta::Usage));
-        out.push(Delta::Stop(stop(&reason, called)));
+        ending::close([], stop(&reason).filter(|reason| !called || !matches!(reason, Stop::Other(_))), called, out);
         self.over = true;
     }
 }
@@ -485,15 +485,15 @@ fn failure(reason: &str) -> Option<ProviderError> {
     Some(ProviderError { code: Some(reason.to_owned()), ..ProviderError::new(kind, message) })
 }
 
-fn stop(reason: &str, called: bool) -> Stop {
+/// What a reason says beside that the model was done or called something.
+fn stop(reason: &str) -> Option<Stop> {
     match reason {
-        "length" | "max_tokens" | "model_length" => Stop::Length,
-        "content_filter" | "sensitive" | "safety" => Stop::Filter,
-        _ if called => Stop::Calls,
+        "length" | "max_tokens" | "model_length" => Some(Stop::Length),
+        "content_filter" | "sensitive" | "safety" => Some(Stop::Filter),
         "" | "stop" | "tool_calls" | "function_call" | "eos" | "eos_token" | "end_turn" | "stop_sequence" | "STOP" => {
-            Stop::End
+            None
         }
-        other => Stop::Other(other.to_owned()),
+        other => Some(Stop::Other(other.to_owned())),
     }
 }
 

@@ -9,7 +9,7 @@ use super::field;
 use crate::{
     Decoder,
     bounds::Holds,
-    json,
+    ending, json,
     lenient::{self, Num, RawRef, Str},
     refusal,
     sse::{self, Sse},
@@ -450,18 +450,7 @@ impl State {
         while !self.blocks.is_empty() {
             self.end_block(0, out);
         }
-        let stop = match self.stop.take() {
-            // The calls decide, not the reason.
-            None | Some(Stop::End | Stop::Calls) => {
-                if self.called {
-                    Stop::Calls
-                } else {
-                    Stop::End
-                }
-            }
-            Some(other) => other,
-        };
-        out.push(Delta::Stop(stop));
+        ending::close([], self.stop.take(), self.called, out);
         self.over = true;
     }
 }

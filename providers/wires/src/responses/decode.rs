@@ -7,6 +7,7 @@ use super::{ITEM, call_form};
 use crate::{
     Decoder,
     bounds::Holds,
+    ending,
     lenient::{self, Num, RawRef, Str},
     refusal,
     sse::{self, Sse},
@@ -432,11 +433,8 @@ impl State {
                 }));
             }
             _ => {
-                for item in self.items.iter_mut().filter(|item| !item.closed) {
-                    item.closed = true;
-                    out.push(Delta::BlockEnd { at: item.at, opaque: Vec::new() });
-                }
-                out.push(Delta::Stop(if self.called { Stop::Calls } else { Stop::End }));
+                let open = std::mem::take(&mut self.items).into_iter().filter(|item| !item.closed);
+                ending::close(open.map(|item| item.at), None, self.called, out);
             }
         }
     }

@@ -329,12 +329,20 @@ fn case_17_a_stream_that_ends_early_names_what_is_missing() {
 }
 
 #[test]
-fn arguments_that_the_output_limit_cut_are_not_run() {
-    let stream = chat(&[
-        json!({"content": "so"}),
-        piece(json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": "{\"x\": \"abc"}})),
-    ]) + &finish("length");
-    check_chat(&stream, &[text("so")], Stop::Length);
+fn a_call_that_the_output_limit_cut_is_known_as_such() {
+    let check = |arguments: &str, reason: &str, torn: bool| {
+        let stream = chat(&[
+            json!({"content": "so"}),
+            piece(json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": arguments}})),
+        ]) + &finish(reason);
+        let reply = read(&fit(WireId::Chat), &stream).0;
+        assert_eq!(reply.torn().map(|call| call.id.as_str()), torn.then_some("a"), "{arguments} {reason}");
+        assert_eq!(reply.calls().count(), 1);
+    };
+    check(r#"{"x": "abc"#, "length", true);
+    check("", "length", true);
+    check(r#"{"x": "abc"}"#, "length", false);
+    check(r#"{"x": "abc"#, "tool_calls", false);
 }
 
 #[test]
