@@ -132,7 +132,7 @@ fn in_force(harness: &dyn Harness, cx: &Context) -> Guards {
 
 /// In the dialect's way of saying what no user said.
 fn worded(harness: &dyn Harness, text: &str) -> String {
-    let tag = TABLE.iter().find(|(ids, ..)| ids.contains(&harness.id())).and_then(|(.., tag)| *tag);
+    let tag = TABLE.iter().find(|(ids, ..)| ids.contains(&harness.base())).and_then(|(.., tag)| *tag);
     tag.map_or_else(|| text.to_owned(), |tag| format!("<{tag}>\n{text}\n</{tag}>"))
 }
 

@@ -21,6 +21,8 @@ pub(super) fn parts(generation: Generation, cx: &Context) -> Vec<Part> {
         _ => {
             let more = [
                 docs(cx).map(|text| format!("{text}\n")),
+                // It had no tool for skills; later ones name them in the tool's description.
+                (generation == Generation::V1_0).then(|| super::shared::prompt::skills(cx)).flatten(),
                 permissions(cx.settings),
                 plan::rules(generation, &cx.settings.mode),
             ];

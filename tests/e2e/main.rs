@@ -3,11 +3,13 @@ mod pairs;
 mod place;
 
 mod calls_in_text;
+mod codex_sessions;
 mod commands;
 mod compare;
 mod exec;
 mod guards;
 mod halves;
+mod input;
 mod known_failures;
 mod matrix;
 mod prefix;

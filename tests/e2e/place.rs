@@ -99,6 +99,12 @@ impl Place {
         self.write_config("");
     }
 
+    /// Another script for the model.
+    pub(crate) fn script(&mut self, steps: Vec<Step>) {
+        self.server = Server::steps(steps).expect("a port");
+        self.write_config("");
+    }
+
     /// The user's config: the scripted provider, and `more` before its table.
     pub(crate) fn write_config(&self, more: &str) {
         let text = format!(

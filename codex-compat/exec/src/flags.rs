@@ -37,7 +37,7 @@ pub struct Flags {
     #[arg(long)]
     pub chat_completions: bool,
     /// A profile of the configuration: `[profiles.NAME]`, or NAME.config.toml beside config.toml
-    #[arg(short = 'p', long, value_name = "NAME")]
+    #[arg(short = 'p', long, value_name = "NAME", value_parser = plain_name)]
     pub profile: Option<String>,
     /// What commands may touch
     #[arg(short = 's', long, value_name = "MODE", value_enum)]
@@ -148,7 +148,7 @@ pub struct Resume {
     /// With --last: of any folder
     #[arg(long)]
     pub all: bool,
-    /// Id or name of the session
+    /// Id, name or file of the session; also of one of Codex, which goes on as a copy
     pub session: Option<String>,
     /// What to do next; `-` or nothing: read it from stdin
     pub prompt: Option<String>,
@@ -160,7 +160,7 @@ pub struct Fork {
     pub flags: Flags,
     #[command(flatten)]
     pub exec: ExecFlags,
-    /// Id or name of the session
+    /// Id, name or file of the session; also of one of Codex
     pub session: String,
     /// What to do next; nothing: only fork
     pub prompt: Option<String>,
@@ -188,6 +188,15 @@ pub enum Color {
     Always,
     Never,
     Auto,
+}
+
+/// The name of a profile is part of a file's name. The words are upstream's.
+fn plain_name(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    match !text.is_empty() && text.chars().all(plain) && !text.starts_with('.') {
+        true => Ok(text.to_owned()),
+        false => Err(format!("invalid --profile value `{text}`; pass a plain name such as `work`")),
+    }
 }
 
 /// A length of time on the command line: seconds, or with a unit (90s, 10m, 2h).

@@ -3,7 +3,7 @@ use std::{
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
     process::ExitCode,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use config::{FlagSetting, Home, Loaded, Override};
@@ -16,7 +16,8 @@ use crate::{
     flags::{Color, Command, Exec, ExecFlags, Flags},
     human::{Banner, Human, visible},
     jsonl::JsonLines,
-    stdin, worktree,
+    stdin::{self, Missing},
+    worktree,
 };
 
 /// Exit status beside 0 and 2 (a command line that cannot be read). Documented in docs/exec.md.
@@ -89,6 +90,7 @@ impl Job {
     }
 
     async fn go(self, around: &Around) -> Result<u8, String> {
+        let begun = Instant::now();
         if let Some(remote) = &self.flags.remote {
             return Err(format!("Error: --remote {remote}: exec runs in this process only; leave --remote out."));
         }
@@ -100,14 +102,24 @@ impl Job {
         }
         let loaded = self.load(home, &cwd)?;
         self.check_folder(&loaded)?;
-        let prompt = self.read_prompt()?;
+        let prompt = match self.read_prompt(begun) {
+            Ok(prompt) => prompt,
+            Err(Missing::Line(line)) => return Err(line),
+            Err(Missing::Time) => {
+                let seconds = self.exec.max_time.unwrap_or_default();
+                let _ =
+                    writeln!(io::stderr(), "Error: stopped after {seconds} seconds (--max-time): stdin did not end");
+                return Ok(status::TIME);
+            }
+        };
         let schema = self.exec.output_schema.as_deref().map(schema).transpose()?;
         let mut last_message = self.exec.output_last_message.as_deref().map(LastMessage::open).transpose()?;
         let parts = self.parts(prompt.clone().unwrap_or_default(), &cwd);
 
         let (events, mut inbox) = mpsc::unbounded_channel();
         let (only_fork, exec) = (self.only_fork, self.exec.clone());
-        let start = self.start(loaded, cwd, schema, around);
+        let mut start = self.start(loaded, cwd, schema, around);
+        start.limits.waited = begun.elapsed();
         let thread = runtime::start(start, events).await.map_err(|StartError(message)| message)?;
         let mut screen = Screen::new(&exec, &thread.brief(), prompt.as_deref().unwrap_or_default(), around);
 
@@ -188,7 +200,7 @@ impl Job {
         Err("Not inside a trusted directory and --skip-git-repo-check was not specified.".into())
     }
 
-    fn read_prompt(&self) -> Result<Option<String>, String> {
+    fn read_prompt(&self, begun: Instant) -> Result<Option<String>, Missing> {
         if self.only_fork {
             return Ok(None);
         }
@@ -198,7 +210,8 @@ impl Job {
         {
             return Ok(Some(text.to_owned()));
         }
-        let prompt = stdin::prompt(self.prompt.as_deref())?;
+        let prompt =
+            stdin::prompt(self.prompt.as_deref(), self.exec.max_time.map(|max| begun + Duration::from_secs(max)))?;
         for note in &prompt.notes {
             let _ = writeln!(io::stderr(), "{note}");
         }
@@ -242,6 +255,7 @@ impl Job {
             steps: self.exec.max_steps,
             time: self.exec.max_time.map(Duration::from_secs),
             tokens: self.exec.max_tokens,
+            ..Limits::default()
         };
         start
     }

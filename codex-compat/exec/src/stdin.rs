@@ -1,7 +1,7 @@
 //! Where the prompt comes from: the argument, standard input, or both.
 use std::{
     io::{self, IsTerminal, Read, Write as _},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// What to send, and what to say about it on stderr.
@@ -18,23 +18,45 @@ const OPEN: &str = "stdin stayed open without data for 3 seconds; starting witho
 /// A pipe that a caller forgot to close must not stop the run.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Reads the prompt by the rules of upstream's `exec`; Err: the line that ends the run with status 1.
-pub(crate) fn prompt(argument: Option<&str>) -> Result<Prompt, String> {
+/// Why there is no prompt.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// The line that ends the run with status 1.
+    Line(String),
+    /// `--max-time` was over first.
+    Time,
+}
+
+impl From<String> for Missing {
+    fn from(line: String) -> Missing {
+        Missing::Line(line)
+    }
+}
+
+/// Reads the prompt by the rules of upstream's `exec`, until `deadline`.
+pub(crate) fn prompt(argument: Option<&str>, deadline: Option<Instant>) -> Result<Prompt, Missing> {
     let stdin = io::stdin();
     match argument {
-        Some("-") => whole(&mut stdin.lock(), Vec::new()),
-        None if stdin.is_terminal() => {
-            Err("No prompt provided. Either specify one as an argument or pipe the prompt into stdin.".into())
+        Some("-") => whole(read(deadline)?, Vec::new()),
+        None if stdin.is_terminal() => Err(Missing::Line(
+            "No prompt provided. Either specify one as an argument or pipe the prompt into stdin.".into(),
+        )),
+        None => {
+            let _ = writeln!(io::stderr(), "{WHOLE}");
+            whole(read(deadline)?, Vec::new())
         }
-        None => whole(&mut stdin.lock(), vec![WHOLE]),
         Some(text) if stdin.is_terminal() => Ok(Prompt { text: text.to_owned(), notes: Vec::new() }),
         Some(text) => {
             // On a full disk the line is lost, not the run.
             let _ = writeln!(io::stderr(), "{EXTRA}");
-            if !has_data_within(PATIENCE) {
+            let patience = deadline.map_or(PATIENCE, |deadline| PATIENCE.min(left(deadline)));
+            if !has_data_within(patience) {
+                if deadline.is_some_and(|deadline| left(deadline).is_zero()) {
+                    return Err(Missing::Time);
+                }
                 return Ok(Prompt { text: text.to_owned(), notes: vec![OPEN] });
             }
-            let data = read(&mut stdin.lock())?;
+            let data = read(deadline)?;
             Ok(Prompt { text: with_stdin(text, &data), notes: Vec::new() })
         }
     }
@@ -48,18 +70,39 @@ pub fn drain() {
     }
 }
 
-fn whole(from: &mut impl Read, notes: Vec<&'static str>) -> Result<Prompt, String> {
-    let text = read(from)?;
+fn whole(text: String, notes: Vec<&'static str>) -> Result<Prompt, Missing> {
     if text.trim().is_empty() {
-        return Err(NO_PROMPT.into());
+        return Err(Missing::Line(NO_PROMPT.into()));
     }
     Ok(Prompt { text, notes })
 }
 
-fn read(from: &mut impl Read) -> Result<String, String> {
+/// Stdin to its end.
+fn read(deadline: Option<Instant>) -> Result<String, Missing> {
+    let failed = |error: io::Error| format!("Failed to read prompt from stdin: {error}");
+    let mut stdin = io::stdin().lock();
     let mut bytes = Vec::new();
-    from.read_to_end(&mut bytes).map_err(|error| format!("Failed to read prompt from stdin: {error}"))?;
-    decode(bytes)
+    let Some(deadline) = deadline else {
+        stdin.read_to_end(&mut bytes).map_err(failed)?;
+        return Ok(decode(bytes)?);
+    };
+    // Larger than the buffer of stdin, which would hide from the wait what it holds.
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        if !has_data_within(left(deadline)) {
+            return Err(Missing::Time);
+        }
+        match stdin.read(&mut piece) {
+            Ok(0) => return Ok(decode(bytes)?),
+            Ok(got) => bytes.extend_from_slice(&piece[..got]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Missing::Line(failed(error))),
+        }
+    }
+}
+
+fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
 }
 
 /// UTF-8, or UTF-16 where a byte order mark says so, as upstream.
@@ -118,8 +161,8 @@ mod tests {
 
     #[test]
     fn a_prompt_from_stdin_is_kept_as_it_is() {
-        assert_eq!(whole(&mut &b"a\n"[..], Vec::new()).map(|p| p.text), Ok("a\n".into()));
-        assert_eq!(whole(&mut &b" \n"[..], Vec::new()), Err(NO_PROMPT.into()));
+        assert_eq!(whole("a\n".into(), Vec::new()).map(|p| p.text), Ok("a\n".into()));
+        assert_eq!(whole(" \n".into(), Vec::new()), Err(Missing::Line(NO_PROMPT.into())));
     }
 
     #[test]

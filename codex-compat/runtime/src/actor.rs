@@ -43,7 +43,9 @@ impl Thread {
                         self.hub.emit(Event::Warning { message: error.message });
                     }
                 }
-                Some(Op::Interrupt | Op::Decide { .. }) => {}
+                // Nothing runs but what works in the background.
+                Some(Op::Interrupt) => self.agents.stop(),
+                Some(Op::Decide { .. }) => {}
             }
         }
         self.agents.stop_all().await;

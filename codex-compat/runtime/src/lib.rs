@@ -1,6 +1,7 @@
 //! A thread: conversation, turn loop, gate, compaction, resume. Clients reach it by Ops and see it by Events; there is no
 //! other way in.
 mod actor;
+mod adopt;
 mod agents;
 mod asking;
 mod background;

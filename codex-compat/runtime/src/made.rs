@@ -52,13 +52,14 @@ impl Origin {
 
 /// The harness of this id.
 pub fn find_harness(loaded: &Loaded, id: &str) -> Result<&'static dyn Harness, StartError> {
-    if let Some(base) = harnesses::find(id) {
+    let named = Some(id).filter(|id| !id.trim().is_empty());
+    if let Some(base) = named.and_then(harnesses::find) {
         return Ok(match learned(loaded, base.id())? {
             Some(learned) => kept(Made::learned(base, learned.words())),
             None => base,
         });
     }
-    match locate(loaded, id) {
+    match named.and_then(|id| locate(loaded, id)) {
         Some((Origin::Project, file)) if !loaded.trusted() => Err(StartError::new(format!(
             "Error: harness `{id}` is defined in {}, and this folder is not trusted. `interpreter exec --trust` trusts it.",
             file.display()

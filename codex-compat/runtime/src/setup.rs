@@ -46,6 +46,11 @@ pub(crate) fn target(start: &Start, recorded: Option<&Settings>) -> Result<Targe
     let same_provider = recorded.filter(|r| r.provider == id);
     let defaults = LOCAL.iter().map(|(provider, _, model)| (*provider, *model)).chain(DEFAULT_MODELS);
     let default = || defaults.into_iter().find(|(provider, _)| *provider == id).map(|(_, model)| model.to_owned());
+    if config.model.as_deref().is_some_and(|model| model.trim().is_empty()) {
+        return Err(StartError::new(
+            "Error: the name of the model is empty. Use -m MODEL, or `model = \"...\"` in config.toml.",
+        ));
+    }
     let model =
         config.model.clone().or_else(|| same_provider.map(|r| r.model.clone())).or_else(default).ok_or_else(|| {
             StartError::new(format!(

@@ -8,10 +8,11 @@ use std::{
 use config::Loaded;
 use harnesses::{Doc, Persona, SkillInfo, Words};
 use protocol::{ApprovalPolicy, Body, Event, Raw, Settings, ThreadId};
-use sessions::{Filter, Meta, Session, Store};
+use sessions::{Filter, Meta, Session, Store, codex::Imported};
 use tokio::sync::mpsc;
 
 use crate::{
+    adopt::{self, Found},
     agents::{Agents, Base},
     history::History,
     hub::Hub,
@@ -79,7 +80,7 @@ pub enum Begin {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which {
-    /// By id or name.
+    /// By id, name or path; also a session of Codex.
     Named(String),
     /// The newest: of this folder, or of any.
     Last { anywhere: bool },
@@ -124,15 +125,23 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
     let store = Store::new(&start.loaded.home.dir);
     let opened = earlier(&start, &store)?;
     let missed = opened.is_none() && start.begin != Begin::New;
-    let recorded = opened.as_ref().and_then(|(_, past)| past.settings.clone());
+    let recorded = match &opened {
+        Some(Opened::Kept(_, past)) => past.settings.clone(),
+        Some(Opened::Codex(_)) | None => None,
+    };
     let target = setup::target(&start, recorded.as_ref())?;
     let settings = setup::settings(&start, &target)?;
     // A file is made only when nothing can be wrong any more with what was asked for.
     let (session, past) = match opened {
-        Some((session, past)) => (session, Some(past)),
+        Some(Opened::Kept(session, past)) => (session, Some(*past)),
+        Some(Opened::Codex(imported)) => {
+            let (session, past) = adopted(&start, &store, &imported, &settings.provider)?;
+            (session, Some(past))
+        }
         None if start.ephemeral => (store.ephemeral(), None),
         None => (store.create(meta(&start, &settings.provider))?, None),
     };
+    let resumed = past.is_some();
     let (mut warnings, mut asides) = warnings(&start, &target, recorded.as_ref());
 
     if missed {
@@ -193,7 +202,7 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
         walls_told: Cell::new(false),
         warnings,
         asides,
-        resumed: recorded.is_some(),
+        resumed,
         notify: start.loaded.config.notify.clone().unwrap_or_default(),
         originator: start.originator.clone(),
     };
@@ -242,30 +251,59 @@ fn meta(start: &Start, provider: &str) -> Meta {
     }
 }
 
+/// What is gone on with.
+enum Opened {
+    Kept(Session, Box<sessions::Loaded>),
+    /// A session of Codex, of which a copy is to be made.
+    Codex(Box<Imported>),
+}
+
 /// The session that is gone on with, and its past. None: a new one.
-fn earlier(start: &Start, store: &Store) -> Result<Option<(Session, sessions::Loaded)>, StartError> {
-    let id = match &start.begin {
+fn earlier(start: &Start, store: &Store) -> Result<Option<Opened>, StartError> {
+    let codex = adopt::codex_home(&start.loaded.home);
+    let named = |name: &str| adopt::find(store, codex.as_deref(), &start.cwd, name);
+    let found = match &start.begin {
         Begin::New => None,
         // Upstream starts a new session where the name or the folder knows none.
-        Begin::Resume(Which::Named(name)) => store.find(name)?,
+        Begin::Resume(Which::Named(name)) => named(name)?,
         Begin::Resume(Which::Last { anywhere }) => {
             let cwd = (!anywhere).then(|| start.cwd.clone());
-            store.latest(&Filter { cwd, ..Filter::default() })?
+            store.latest(&Filter { cwd, ..Filter::default() })?.map(Found::Ours)
         }
-        Begin::Fork(name) => Some(store.find(name)?.ok_or_else(|| {
-            StartError::new(format!("Error: no session `{name}`. `exec fork` takes an id or a name."))
+        Begin::Fork(name) => Some(named(name)?.ok_or_else(|| {
+            StartError::new(format!("Error: no session `{name}`. `exec fork` takes an id, a name or a file."))
         })?),
     };
-    let Some(id) = id else { return Ok(None) };
-    if matches!(start.begin, Begin::Fork(_)) {
+    let id = match found {
+        None => return Ok(None),
+        Some(Found::Codex(imported)) => return Ok(Some(Opened::Codex(imported))),
+        Some(Found::Ours(id)) => id,
+    };
+    let (session, past) = if matches!(start.begin, Begin::Fork(_)) {
         let provider = start.loaded.config.model_provider.as_deref().unwrap_or("openai");
-        return Ok(Some(store.fork(&id, None, meta(start, provider))?));
-    }
-    if start.ephemeral {
+        store.fork(&id, None, meta(start, provider))?
+    } else if start.ephemeral {
         let past = store.read(&id)?;
-        return Ok(Some((Session::ephemeral(id, past.next), past)));
+        (Session::ephemeral(id, past.next), past)
+    } else {
+        store.open(&id)?
+    };
+    Ok(Some(Opened::Kept(session, Box::new(past))))
+}
+
+/// A copy of a session of Codex: under its id, or under a new one for a fork.
+fn adopted(
+    start: &Start,
+    store: &Store,
+    imported: &Imported,
+    provider: &str,
+) -> Result<(Session, sessions::Loaded), StartError> {
+    if start.ephemeral {
+        let past = imported.loaded();
+        return Ok((Session::ephemeral(imported.id.clone(), past.next), past));
     }
-    Ok(Some(store.open(&id)?))
+    let same_id = !matches!(start.begin, Begin::Fork(_));
+    Ok(store.adopt(imported, meta(start, provider), same_id)?)
 }
 
 /// Warnings for every client, and those for people only.

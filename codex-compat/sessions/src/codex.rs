@@ -11,9 +11,11 @@ use protocol::{
     Phase, Reply, ReplyId, Source, Stop, ThreadId, TurnId, Usage, WireId,
 };
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::{
-    Error, Meta,
+    Compaction, Error, Head, Loaded, Meta,
+    index::Names,
     layout::{self, Rollout},
     line::{self, Line},
 };
@@ -36,6 +38,43 @@ pub fn read(path: &Path) -> Result<Imported, Error> {
     reader.file(path, u64::MAX, &mut Vec::new())?;
     reader.flush();
     Ok(reader.out)
+}
+
+/// The rollout of a session of the Codex home `home`, by id or name; of several with one name the one named last.
+pub fn find(home: &Path, text: &str) -> Option<PathBuf> {
+    let archived = |id: &ThreadId| layout::in_folder(&home.join("archived_sessions")).into_iter().find(|r| r.id == *id);
+    let locate = |id: &ThreadId| layout::locate(&home.join("sessions"), id).or_else(|| archived(id));
+    let found = match Uuid::parse_str(text) {
+        Ok(uuid) => locate(&uuid.to_string().into()),
+        Err(_) => Names::read(home).ok()?.called(text).into_iter().find_map(locate),
+    };
+    found.map(|rollout| rollout.path)
+}
+
+impl Imported {
+    /// As a thread that was loaded, without a file of its own.
+    pub fn loaded(&self) -> Loaded {
+        let compaction = self.items.iter().rev().find_map(|item| match &item.body {
+            Body::Compacted { upto, summary, .. } => {
+                Some(Compaction { id: item.id, upto: *upto, summary: summary.clone() })
+            }
+            _ => None,
+        });
+        let total = self.items.iter().rev().find_map(|item| match &item.body {
+            Body::Reply { total, .. } | Body::Compacted { total, .. } => Some(*total),
+            _ => None,
+        });
+        let from = compaction.as_ref().map_or(ItemId(0), |compaction| compaction.upto);
+        Loaded {
+            head: Head { id: self.id.clone(), session_id: self.id.clone(), meta: self.meta.clone(), ..Head::default() },
+            items: self.items.iter().filter(|item| item.id >= from).cloned().collect(),
+            compaction,
+            total: total.unwrap_or_default(),
+            next: ItemId(self.items.len() as u64 + 1),
+            warnings: self.warnings.clone(),
+            ..Loaded::default()
+        }
+    }
 }
 
 #[derive(Default)]
@@ -66,8 +105,7 @@ impl Reader {
             if text.is_empty() {
                 continue;
             }
-            let parsed =
-                Line::read(text).and_then(|line| Some((line.clone(), serde_json::from_slice(line.payload).ok()?)));
+            let parsed = Line::read(text).and_then(whole).or_else(|| Line::slow(text).and_then(whole));
             let Some((line, payload)) = parsed else {
                 damaged += 1;
                 continue;
@@ -147,6 +185,7 @@ impl Reader {
                 let summary = text(payload, "message")
                     .filter(|m| !m.is_empty())
                     .map_or_else(|| last_text(payload), str::to_owned);
+                let summary = with_messages(summary, payload);
                 let upto = ItemId(self.out.items.len() as u64 + 1);
                 let counts = Counts::of(&self.out.items);
                 self.push(Body::Compacted { upto, summary, total: self.total, counts });
@@ -299,6 +338,12 @@ impl Reader {
     }
 }
 
+/// With its payload. None where that is no JSON; Codex writes fields behind it on some lines, which `Line::read` does not expect.
+fn whole(line: Line) -> Option<(Line, Value)> {
+    let payload = serde_json::from_slice(line.payload).ok()?;
+    Some((line, payload))
+}
+
 fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
     value.get(field)?.as_str()
 }
@@ -313,6 +358,21 @@ fn last_text(compacted: &Value) -> String {
     let message =
         history.into_iter().flatten().rev().find_map(|item| item.get("content").map(texts).filter(|t| !t.is_empty()));
     message.unwrap_or_default().join("\n")
+}
+
+/// Codex keeps the user's messages beside the summary; the one that waits for its answer may be among them.
+fn with_messages(summary: String, compacted: &Value) -> String {
+    let history = compacted.get("replacement_history").and_then(Value::as_array);
+    let from_user = history.into_iter().flatten().filter(|item| text(item, "role") == Some("user"));
+    let said: Vec<&str> = from_user
+        .filter_map(|item| item.get("content"))
+        .flat_map(texts)
+        .filter(|text| !is_context(text) && !summary.contains(text) && !text.contains(&summary))
+        .collect();
+    match said.is_empty() {
+        true => summary,
+        false => format!("{summary}\n\nThe user's messages up to here, oldest first:\n\n{}", said.join("\n\n")),
+    }
 }
 
 fn usage(value: Option<&Value>) -> Usage {

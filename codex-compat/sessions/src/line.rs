@@ -38,7 +38,8 @@ impl<'a> Line<'a> {
         Some(Line { timestamp: timestamp.into(), ordinal: Some(ordinal), kind: kind.into(), payload })
     }
 
-    fn slow(bytes: &'a [u8]) -> Option<Line<'a>> {
+    /// Any order of fields, and others beside them.
+    pub(crate) fn slow(bytes: &'a [u8]) -> Option<Line<'a>> {
         #[derive(Deserialize)]
         struct Any<'a> {
             #[serde(borrow, default)]

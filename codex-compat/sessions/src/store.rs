@@ -32,7 +32,7 @@ impl Store {
 
     /// A new thread with its rollout.
     pub fn create(&self, meta: Meta) -> Result<Session, Error> {
-        self.start(meta, None)
+        self.start(new_id(), meta, None)
     }
 
     /// A new thread of which nothing is kept.
@@ -71,14 +71,16 @@ impl Store {
     pub fn fork(&self, id: &ThreadId, upto: Option<ItemId>, meta: Meta) -> Result<(Session, Loaded), Error> {
         let rollout = self.locate(id).ok_or_else(|| Error::NoRollout(id.clone()))?;
         let end = self.chain(rollout)?.load(Extent::Resume)?.0.next;
-        let session = self.start(meta, Some((id.clone(), upto.map_or(end, |upto| upto.min(end)))))?;
+        let session = self.start(new_id(), meta, Some((id.clone(), upto.map_or(end, |upto| upto.min(end)))))?;
         let loaded = self.read(session.id())?;
         Ok((session, loaded))
     }
 
-    /// A new thread that begins with the items of a Codex session.
-    pub fn adopt(&self, imported: &Imported, meta: Meta) -> Result<(Session, Loaded), Error> {
-        let mut session = self.create(meta)?;
+    /// A new thread that begins with the items of a Codex session. `same_id`: under its id, so that it is found by it again;
+    /// the caller knows that none of ours has it.
+    pub fn adopt(&self, imported: &Imported, meta: Meta, same_id: bool) -> Result<(Session, Loaded), Error> {
+        let id = if same_id { imported.id.clone() } else { new_id() };
+        let mut session = self.start(id, meta, None)?;
         session.append(&imported.items)?;
         let mut loaded = self.read(session.id())?;
         loaded.warnings.extend(imported.warnings.iter().cloned());
@@ -100,6 +102,11 @@ impl Store {
         }
         let names = self.names()?;
         Ok(names.called(text).into_iter().find(|id| self.locate(id).is_some()).cloned())
+    }
+
+    /// Whether a thread has this id.
+    pub fn has(&self, id: &ThreadId) -> bool {
+        self.locate(id).is_some()
     }
 
     pub fn list(&self, filter: &Filter) -> Result<Page, Error> {
@@ -161,9 +168,8 @@ impl Store {
         Ok(())
     }
 
-    fn start(&self, meta: Meta, fork: Option<(ThreadId, ItemId)>) -> Result<Session, Error> {
+    fn start(&self, id: ThreadId, meta: Meta, fork: Option<(ThreadId, ItemId)>) -> Result<Session, Error> {
         let (zoned, millis) = now();
-        let id = new_id();
         let head = Head {
             id: id.clone(),
             session_id: id.clone(),

@@ -206,3 +206,31 @@ async fn an_agent_in_the_background_can_be_waited_for() {
     assert_eq!(results[5], json!({"failed": {"other": "no agent `x`"}}));
     assert!(!asked.0.iter().any(|(_, text)| text.starts_with("reported: ")));
 }
+
+#[tokio::test]
+async fn an_interrupt_between_turns_stops_those_in_the_background() {
+    let stage = Stage::new("", |asked| match (of_child(asked), asked.last()) {
+        (false, "go") => spawn("count", true, None).into(),
+        (true, _) => run("exec sleep 1000").into(),
+        (false, _) => Turn::text("done").into(),
+    });
+    let (thread, mut events) = stage.thread(&PROBE, |_| {}).await;
+    let (ops, orders) = mpsc::channel(4);
+    let client = async {
+        ops.send(user("go")).await.unwrap();
+        let (mut started, mut over) = (false, false);
+        let both = |event: &Event| {
+            started |= matches!(event, Event::ItemStarted(_));
+            over |= matches!(event, Event::TurnCompleted { .. });
+            started && over
+        };
+        events.until(both).await;
+        ops.send(Op::Interrupt).await.unwrap();
+        let ended = events.until(|event| matches!(event, Event::ItemCompleted(_))).await;
+        ops.send(Op::Shutdown).await.unwrap();
+        events.until_closed().await;
+        ended
+    };
+    let (_, ended) = tokio::join!(thread.run(orders), client);
+    assert_eq!(shown(&[ended]), ["command Some(130) "]);
+}

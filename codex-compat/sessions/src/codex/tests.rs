@@ -127,7 +127,7 @@ fn a_session_and_its_thread_here() {
     assert_eq!(imported.warnings, Vec::<String>::new());
 
     let store = Store::new(home.path().join("ours"));
-    let (session, loaded) = store.adopt(&imported, imported.meta.clone()).unwrap();
+    let (session, loaded) = store.adopt(&imported, imported.meta.clone(), true).unwrap();
     assert_eq!(loaded.items, imported.items);
     assert_eq!((loaded.total.input, session.next(), &loaded.next), (30, ItemId(6), &ItemId(6)));
     assert_eq!(loaded.first_message.as_deref(), Some("fix <b>it</b>"));
