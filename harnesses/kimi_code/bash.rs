@@ -30,10 +30,11 @@ pub(super) fn next(cx: &Context, call: &str, args: &Args, did: &[Done]) -> Next 
         return said(Said::failed("description is required when run_in_background is true."));
     }
     // What the original's shell makes of nothing.
-    if command.trim().is_empty() {
-        return said(Said::failed(
-            "/bin/bash: -c: line 2: syntax error: unexpected end of file\nCommand failed with exit code: 2.",
-        ));
+    if command.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+        let end = command.lines().count().max(1) + 1;
+        return said(Said::failed(format!(
+            "/bin/bash: -c: line {end}: syntax error: unexpected end of file\nCommand failed with exit code: 2."
+        )));
     }
     let Some(first) = did.first() else {
         return Next::Do(vec![Action::World(World::Run(run(cx, args, background)))]);

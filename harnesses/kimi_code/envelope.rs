@@ -42,7 +42,7 @@ impl Said {
     }
 
     fn body(&self) -> String {
-        let mut out = match (self.failed, self.text.is_empty()) {
+        let mut out = match (self.failed, self.text.trim().is_empty()) {
             (true, true) => "<system>ERROR: Tool execution failed. Tool output is empty.</system>".to_owned(),
             (true, false) => format!("<system>ERROR: Tool execution failed.</system>\n{}", self.text),
             (false, true) => "<system>Tool output is empty.</system>".to_owned(),

@@ -2,11 +2,14 @@
 //! the file is touched.
 use std::path::Path;
 
-use protocol::{Action, Done, Outcome, ReadAs, World};
+use protocol::{Action, Done, Failure, Outcome, ReadAs, World};
 
 use super::envelope::Said;
 use super::paths;
 use crate::{Context, Next};
+
+/// A link that leads back to itself.
+const LOOP: i32 = 40;
 
 /// What was done after the look at `full`. Err: the look itself, or the result where the link is not followed.
 pub(super) fn followed<'a>(cx: &Context, tool: &str, full: &Path, did: &'a [Done]) -> Result<&'a [Done], Box<Next>> {
@@ -29,6 +32,9 @@ pub(super) fn followed<'a>(cx: &Context, tool: &str, full: &Path, did: &'a [Done
             full.display(),
             target.display()
         )),
+        Outcome::Failed(Failure::Io { errno: LOOP, .. }) => {
+            blocked(format!("Tool \"{tool}\" failed: realpath failed: unrecognized filesystem error"))
+        }
         // Missing, or a link that leads nowhere: the folder tells.
         Outcome::Failed(_) => match (rest.split_first(), full.parent()) {
             (None, Some(folder)) => ask(World::List { path: folder.to_owned(), depth: 1, limit: 0 }),

@@ -233,6 +233,10 @@ fn content(cx: &Context, args: &Args, root: &Path, hits: &[&Hit]) -> Vec<String>
             format!("{path}: {what} (found \"\\0\" byte around offset {at})")
         }));
     }
+    // The line feed of ripgrep's own message, which the original cuts off nowhere but in between.
+    if hits.last().is_some_and(|hit| hit.binary.is_some() && hit.path != root) {
+        out.push(String::new());
+    }
     out
 }
 

@@ -26,6 +26,8 @@ const TIMEOUT: u64 = 30_000;
 /// What a shell says of a program that is not there.
 const NO_PROGRAM: i32 = 127;
 
+const NO_TEXT: &str = "pdftotext produced no text output. The PDF may contain only images.";
+const OPEN_ENDED: &str = "Open-ended page ranges (e.g. '3-') are not supported; specify an explicit end page within the 20-page limit (e.g. '3-22').";
 const NOT_INSTALLED: &str = "pdftotext is not installed. Install poppler-utils to enable PDF text extraction (e.g. `apt-get install poppler-utils` or `brew install poppler`).";
 
 /// First and last page; None: all. Err: what the model is told.
@@ -39,10 +41,7 @@ pub(super) fn pages(args: &Map<String, Value>) -> Result<Option<(u64, u64)>, Str
     let (from, to) = given.split_once('-').unwrap_or((given, given));
     let from = number(from).ok_or_else(invalid)?;
     if to.trim().is_empty() {
-        let to = from.saturating_add(PAGES - 1);
-        return Err(format!(
-            "Open-ended page ranges (e.g. '{given}') are not supported; specify an explicit end page within the {PAGES}-page limit (e.g. '{from}-{to}')."
-        ));
+        return Err(OPEN_ENDED.to_owned());
     }
     let to = number(to).filter(|to| *to >= from).ok_or_else(invalid)?;
     match to - from < PAGES {
@@ -96,9 +95,15 @@ fn extraction(path: &Path, pages: Option<(u64, u64)>, just_look: bool) -> Run {
     Run { shell, timeout: Some(TIMEOUT), ..Run::new(script) }
 }
 
+/// The text was shown, by what was done and said.
+pub(super) fn was_shown(did: &[Done], answer: &str) -> bool {
+    let ran = did.iter().any(|done| matches!(&done.outcome, Outcome::Ran { exit: Exit::Code(0), .. }));
+    ran && !answer.starts_with("PDF \"") && !answer.starts_with("PDF text extracted from \"") && answer != NO_TEXT
+}
+
 fn shown(base: &str, text: &str) -> String {
     if text.trim().is_empty() {
-        return "pdftotext produced no text output. The PDF may contain only images.".to_owned();
+        return NO_TEXT.to_owned();
     }
     let tokens = (text.encode_utf16().count().min(COUNTED) + AROUND).div_ceil(TOKEN);
     match tokens > TOKENS {
@@ -133,12 +138,8 @@ mod tests {
             let expected = format!("Invalid pages parameter: '{bad}'. Use formats like '5' or '1-10'.");
             check(bad, Err(&expected));
         }
-        check(
-            "3-",
-            Err(
-                "Open-ended page ranges (e.g. '3-') are not supported; specify an explicit end page within the 20-page limit (e.g. '3-22').",
-            ),
-        );
+        check("3-", Err(OPEN_ENDED));
+        check("4-", Err(OPEN_ENDED));
     }
 
     #[test]

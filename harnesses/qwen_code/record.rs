@@ -112,6 +112,12 @@ impl Record {
             if answer.starts_with("Error parsing notebook ") {
                 continue;
             }
+            let no_text = path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("pdf"))
+                && matches!(what, ReadAs::Stat)
+                && !super::pdf::was_shown(did, answer);
+            if no_text {
+                continue;
+            }
             let notebook = path.extension().is_some_and(|ext| ext == "ipynb");
             let payload = !is_text || notebook || answer.starts_with("Cannot display content of binary file: ");
             let unchanged =
