@@ -1,5 +1,6 @@
 //! Any harness over any wire: text, a call, calls side by side, reasoning, failing calls, an unknown tool, a turn that is
-//! stopped, a compaction, a resume, images, words of the project, a change of harness and wire in mid-thread, sessions of Codex. Whatever happens, each request is one that a server takes.
+//! stopped, a compaction, a resume, images, words of the project, a change of harness and wire in mid-thread, sessions of Codex.
+//! Whatever happens, each request is one that a server takes.
 use std::fs;
 
 use demo::scripted::{Step, Turn};
@@ -186,7 +187,7 @@ fn pictures(dialect: &Dialect, wire: WireId) {
     let tool = image_tool(dialect.id);
     let place = |steps: Vec<Turn>| {
         let place = Place::new(wire, self::steps(steps));
-        fs::write(place.file("shot.png"), PIXEL).unwrap();
+        fs::write(place.file("shot.png"), PIXEL).expect("an image");
         place
     };
     let plain = place((dialect.end)());
@@ -209,11 +210,11 @@ fn pictures(dialect: &Dialect, wire: WireId) {
 
 fn words_of_the_project(dialect: &Dialect, wire: WireId) {
     let place = Place::new(wire, steps((dialect.end)()));
-    fs::write(place.file("AGENTS.md"), "AGENTS-MARK: tabs, never spaces.\n").unwrap();
+    fs::write(place.file("AGENTS.md"), "AGENTS-MARK: tabs, never spaces.\n").expect("AGENTS.md");
     let skill = place.file(".agents/skills/frob");
-    fs::create_dir_all(&skill).unwrap();
+    fs::create_dir_all(&skill).expect("a folder");
     fs::write(skill.join("SKILL.md"), "---\nname: frob\ndescription: SKILL-MARK for frobbing\n---\nFrob it.\n")
-        .unwrap();
+        .expect("SKILL.md");
     let ran = dialect.exec(&place, &["do it"]);
     assert_eq!(ran.code, Some(0), "{} {wire:?}: {ran:?}", dialect.id);
     let request = place.request(0).to_string();
@@ -297,7 +298,7 @@ fn of_codex(dialect: &Dialect, wire: WireId) {
         assert!(request.contains(expected), "{} {wire:?}: {expected} is missing in {request}", dialect.id);
     }
     assert!(!request.contains("c3R1Yg=="), "sealed reasoning stays behind: {request}");
-    assert_eq!(fs::read_to_string(file).unwrap(), codex_sessions::first_turn(), "Codex's file is as it was");
+    assert_eq!(fs::read_to_string(file).expect("its file"), codex_sessions::first_turn(), "Codex's file is as it was");
     let second = dialect.exec(&place, &["resume", codex_sessions::ID, "and now"]);
     assert_eq!(second.code, Some(0), "{} {wire:?}: {second:?}", dialect.id);
     let request = place.request(place.requests().len() - (dialect.end)().len()).to_string();
