@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::generation::Generation;
 use super::shared::args::{self, KNOWN};
-use super::shared::schema;
-use super::tools;
+use super::shared::{renamed, schema};
+use super::tools::{self, Listing};
 use crate::Context;
 
 /// Names of earlier versions that later ones still take.
@@ -16,6 +16,8 @@ pub(super) struct Input {
     /// As offered, whatever the call was named.
     pub(super) tool: &'static str,
     pub(super) map: Map<String, Value>,
+    /// Parameters that came under another name, and their right ones.
+    pub(super) renamed: Vec<(&'static str, &'static str)>,
 }
 
 impl Input {
@@ -38,7 +40,7 @@ pub(super) fn parse(generation: Generation, cx: &Context, call: &Call) -> Result
         meant(generation, cx, &call.name).ok_or_else(|| generation.wrong(&unknown(generation, cx, &call.name)))?;
     let mut schema = tools::schema(generation, tool);
     // The original makes a task of a subject alone.
-    if tool == "TaskCreate" && call.args.contains("\"subject\"") {
+    if tool == "TaskCreate" && ["\"subject\"", "\"title\""].iter().any(|name| call.args.contains(name)) {
         schema["required"] = json!(["subject"]);
     }
     // It takes no offence at more than it knows.
@@ -46,7 +48,8 @@ pub(super) fn parse(generation: Generation, cx: &Context, call: &Call) -> Result
         schema["additionalProperties"] = json!(true);
     }
     let map = schema::check(tool, &schema, generation.rules(), &call.args).map_err(|told| generation.wrong(&told))?;
-    Ok(Input { tool, map })
+    let renamed = if generation.newest() { renamed::of(tool, &call.args) } else { Vec::new() };
+    Ok(Input { tool, map, renamed })
 }
 
 /// The offered tool of that name, or of that former name.
@@ -74,16 +77,23 @@ fn unknown(generation: Generation, cx: &Context, name: &str) -> String {
         "Grep" => format!(
             "{start}. Grep is not available in this session — search file contents with `grep` via the Bash tool instead."
         ),
-        "Brief" => {
+        "Brief" | "SendUserMessage" => {
             format!(
-                "{start}. Brief is not enabled in this session — write your message as normal assistant text instead."
+                "{start}. {name} is not enabled in this session — write your message as normal assistant text instead."
             )
         }
-        // Part of the program, and switched off here.
-        "AskUserQuestion" | "EnterPlanMode" | "ExitPlanMode" | "TodoWrite" | "TaskCreate" | "TaskGet" | "TaskList"
-        | "TaskUpdate"
-            if main =>
+        "ToolSearch" => start,
+        // With the one kind of list, the tools of the other are none of the program's.
+        "TaskCreate" | "TaskGet" | "TaskList" | "TaskUpdate"
+            if main && tools::listing(generation, cx) == Listing::Todos =>
         {
+            start
+        }
+        "SendMessage" if main => format!(
+            "{start}. SendMessage is not among the tools available here. An agent that has reported is not gone on with from here: give a new one, by Agent, all that it has to know."
+        ),
+        // Part of the program, and switched off here.
+        _ if main && (KNOWN.contains(&name) || matches!(name, "ListMcpResourcesTool" | "ListPeers")) => {
             format!("{start}. {name} is disabled for this session, in subagents as well as here.")
         }
         _ if KNOWN.contains(&name) => {
@@ -97,7 +107,7 @@ fn unknown(generation: Generation, cx: &Context, name: &str) -> String {
 pub(super) fn echo(generation: Generation, cx: &Context, call: &Call) -> Call {
     let name = meant(generation, cx, &call.name).unwrap_or(&call.name);
     let args = match parse(generation, cx, call) {
-        Ok(input) if generation.newest() => match input.tool {
+        Ok(input) if generation.newest() && input.renamed.is_empty() => match input.tool {
             "Edit" => args::echo("Edit", &call.args),
             "Bash" => {
                 let order = ["command", "description", "timeout", "run_in_background", "dangerouslyDisableSandbox"];

@@ -38,8 +38,11 @@ pub(super) fn find(generation: Generation, cx: &Context, shown: &str) -> Option<
     (0..TRIED).map(TaskId).find(|task| id(generation, cx, *task) == shown)
 }
 
-/// Where the output is said to be; Read shows it.
-pub(super) fn file(generation: Generation, cx: &Context, task: TaskId) -> PathBuf {
+/// Where the output is said to be: its log, or, where none could be made, a name by which Read shows it.
+pub(super) fn file(generation: Generation, cx: &Context, task: TaskId, log: Option<&PathBuf>) -> PathBuf {
+    if let Some(log) = log {
+        return log.clone();
+    }
     PathBuf::from(format!("/tmp/claude/{}/tasks/{}.output", cx.thread.as_str(), id(generation, cx, task)))
 }
 
@@ -59,6 +62,8 @@ pub(super) struct Told {
     /// All that looks and its end have shown, in order.
     pub(super) output: String,
     pub(super) exit: Exit,
+    /// The file that all output goes to.
+    pub(super) log: Option<PathBuf>,
 }
 
 /// None: it was not started in this conversation (since its last summary). `did`: of a call that is not in history yet.
@@ -105,6 +110,7 @@ fn look(told: &mut Option<Told>, task: TaskId, call: &CallId, args: Option<&str>
                 call: call.clone(),
                 output: output.text.clone(),
                 exit: exit.clone(),
+                log: output.log.clone(),
             });
         }
         (

@@ -47,7 +47,7 @@ pub(super) fn next(generation: Generation, cx: &Context, bash: &Bash, did: &[Don
         }
         Some(Done { outcome: Outcome::Ran { exit: Exit::Running, task: Some(task), output, .. }, .. }) => {
             let id = background::id(generation, cx, *task);
-            let file = background::file(generation, cx, *task);
+            let file = background::file(generation, cx, *task, output.log.as_ref());
             let output = trim(&output.text);
             Next::Answer(Answer {
                 error: Some(false),

@@ -1,6 +1,6 @@
 //! Reminders between the turns: a list of tasks that was forgotten, plan mode, the shell's folder, the budget, and what ended by
 //! itself. (Files that changed on disk have a room of their own.)
-use protocol::{Body, Exit, Item, Mode, Notice, TaskId};
+use protocol::{BlockKind, Body, Exit, Item, Mode, Notice, TaskId};
 
 use super::generation::Generation;
 use super::shared::profile::is_claude;
@@ -48,12 +48,19 @@ pub(super) fn nudge(generation: Generation, cx: &Context) -> Option<String> {
     let (mut since_use, mut since_nudge, mut due) = (0, every, false);
     for item in cx.items {
         let Body::Reply { reply, .. } = &item.body else { continue };
-        let calls: Vec<&str> = reply.calls().map(|call| call.name.as_str()).collect();
-        if calls.is_empty() {
+        if reply.calls().next().is_none() {
             continue;
         }
-        since_nudge += 1;
-        since_use = if calls.iter().any(|name| names.contains(name)) { 0 } else { since_use + 1 };
+        // The original keeps each block of a reply as a message of its own, and counts all but those of thinking.
+        for block in &reply.blocks {
+            let used = match &block.kind {
+                BlockKind::Text(..) => false,
+                BlockKind::Call(call) => names.contains(&call.name.as_str()),
+                _ => continue,
+            };
+            since_nudge += 1;
+            since_use = if used { 0 } else { since_use + 1 };
+        }
         due = since_use >= first && since_nudge >= every;
         if due {
             since_nudge = 0;
@@ -127,7 +134,7 @@ fn ended(generation: Generation, cx: &Context, task: TaskId, command: &str, exit
     };
     let title = told.as_ref().map_or(command, |told| told.title.as_str());
     let call = told.as_ref().map(|told| told.call.as_str()).unwrap_or_default();
-    let file = background::file(generation, cx, task);
+    let file = background::file(generation, cx, task, told.as_ref().and_then(|told| told.log.as_ref()));
     let summary = format!("Background command \"{title}\" {how}");
     notification(&id, call, Some(&file.display().to_string()), status, &summary, "")
 }

@@ -61,6 +61,7 @@ fn join_reminders(results: &mut [CallResult], after: &mut Vec<Part>) {
     *after = rest;
     for part in reminders {
         match (&mut *content, part) {
+            (Content::Plain(text), Part::Text(more)) if text.trim().is_empty() => *text = more,
             (Content::Plain(text), Part::Text(more)) => *text = format!("{}\n\n{more}", text.trim()),
             (Content::Parts(parts), part) => {
                 if let Some(Part::Text(text)) =

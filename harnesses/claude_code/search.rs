@@ -1,6 +1,6 @@
 //! Glob and Grep: which files, in which order and form, and how much of it. As measured on each version, with the order of lines
 //! of the newest (by path); the older ones had none.
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use protocol::{Action, Answer, Done, Failure, FileKind, Found, Hit, Outcome, ReadAs, Search, World};
 use regex::{Regex, RegexBuilder};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::args::Input;
 use super::generation::Generation;
 use super::shared::record::Record;
-use super::shared::refusal::{REJECTED, Wanted, failed, refused};
+use super::shared::refusal::{ENOENT, REJECTED, Wanted, failed, refused};
 use crate::{Context, Next};
 
 /// Paths that Glob shows.
@@ -18,11 +18,13 @@ const PATHS: usize = 100;
 const ENTRIES: usize = 250;
 /// Characters of a line that is shown.
 const COLUMNS: usize = 500;
+/// Folders that are not searched, whatever is hidden or ignored.
+const VERSIONING: [&str; 6] = [".git", ".svn", ".hg", ".bzr", ".jj", ".sl"];
 
 pub(super) fn glob(generation: Generation, cx: &Context, input: &Input, did: &[Done]) -> Next {
     let record = Record::of(cx);
     let root = input.given("path").map_or_else(|| record.cwd.clone(), |path| record.path(path));
-    let place = match whereabouts(generation, &record, &root, input.tool, did) {
+    let place = match whereabouts(generation, &record, &root, input, did) {
         Ok(kind) => kind,
         Err(next) => return next,
     };
@@ -40,8 +42,20 @@ pub(super) fn glob(generation: Generation, cx: &Context, input: &Input, did: &[D
         if generation <= Generation::V2_0 && !pattern.contains('/') {
             pattern.insert_str(0, "./");
         }
-        return Next::Do(vec![Action::World(World::Glob(Search { root, pattern, hidden: true, ..Search::default() }))]);
+        let as_ripgrep = generation >= Generation::V2_1;
+        let (root, pattern) = if as_ripgrep { from_its_folder(root, pattern) } else { (root, pattern) };
+        return Next::Do(vec![Action::World(World::Glob(Search {
+            root,
+            pattern,
+            hidden: true,
+            overrides: as_ripgrep,
+            ..Search::default()
+        }))]);
     };
+    // The folder of an absolute pattern.
+    if matches!(done.outcome, Outcome::Failed(Failure::Io { errno: ENOENT, .. })) {
+        return Next::Answer(Answer::plain("No files found"));
+    }
     let found = match found(generation, input.tool, done) {
         Ok(found) => found,
         Err(answer) => return Next::Answer(answer),
@@ -68,20 +82,37 @@ pub(super) fn glob(generation: Generation, cx: &Context, input: &Input, did: &[D
     Next::Answer(Answer::plain(lines.join("\n")))
 }
 
+/// An absolute pattern is one for the folder that it begins with.
+fn from_its_folder(root: PathBuf, pattern: String) -> (PathBuf, String) {
+    if !pattern.starts_with('/') {
+        return (root, pattern);
+    }
+    let wild = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
+    match pattern[..wild].rfind('/') {
+        Some(0) | None => (PathBuf::from("/"), pattern[1..].to_owned()),
+        Some(at) => (PathBuf::from(&pattern[..at]), pattern[at + 1..].to_owned()),
+    }
+}
+
 /// What the searched path is; Err: look first, or the answer where it is nothing.
 fn whereabouts(
     generation: Generation,
     record: &Record,
     root: &Path,
-    tool: &str,
+    input: &Input,
     did: &[Done],
 ) -> Result<FileKind, Next> {
+    let tool = input.tool;
     let what = if tool == "Glob" { "Directory" } else { "Path" };
     match did.first().map(|done| &done.outcome) {
         None => Err(Next::Do(vec![Action::World(World::Read { path: root.to_owned(), what: ReadAs::Stat })])),
         Some(Outcome::Stat { kind, .. }) => Ok(*kind),
         Some(Outcome::Failed(Failure::Io { .. })) => {
-            let text = format!("{what} does not exist: {}", root.display());
+            let shown = match input.given("path") {
+                Some(path) if generation >= Generation::V2_1 => path.to_owned(),
+                _ => root.display().to_string(),
+            };
+            let text = format!("{what} does not exist: {shown}");
             Err(Next::Answer(match generation {
                 Generation::V1_0 => Answer::plain("No files found"),
                 Generation::V2_0 | Generation::V2_1 => Answer::failed(generation.wrong(&text)),
@@ -105,13 +136,57 @@ fn trouble(tool: &str, outcome: &Outcome) -> Answer {
 fn found<'a>(generation: Generation, tool: &str, done: &'a Done) -> Result<&'a Found, Answer> {
     match &done.outcome {
         Outcome::Paths(found) | Outcome::Matches(found) => Ok(found),
-        Outcome::Failed(Failure::Other(text)) if generation.newest() => Err(Answer::failed(format!(
-            "Search failed — ripgrep rejected the pattern, glob, or file type without searching:\nrg: {text}"
-        ))),
+        Outcome::Failed(Failure::Other(text)) if generation.newest() => Err(rejected(text)),
         // The older ones say nothing of a bad pattern.
         Outcome::Failed(Failure::Other(_)) => Err(Answer::plain("No files found")),
         other => Err(trouble(tool, other)),
     }
+}
+
+/// What ripgrep did not take.
+fn rejected(why: &str) -> Answer {
+    // Its own advice.
+    let advice = match why {
+        why if why.ends_with("is not allowed in a regex") => {
+            "\n\nConsider enabling multiline mode with the --multiline flag (or -U for short).\nWhen multiline mode is enabled, new line characters can be matched."
+        }
+        why if why.ends_with("is not supported") || why.ends_with("are not supported") => {
+            "\n\nConsider enabling PCRE2 with the --pcre2 flag, which can handle backreferences\nand look-around."
+        }
+        _ => "",
+    };
+    Answer::failed(format!(
+        "Search failed — ripgrep rejected the pattern, glob, or file type without searching:\nrg: {why}{advice}"
+    ))
+}
+
+/// Patterns are parted by blanks, and by commas where there are no braces.
+fn globs(text: &str) -> Vec<String> {
+    let words = text.split_whitespace().flat_map(|word| match word.contains(['{', '}']) {
+        true => vec![word],
+        false => word.split(',').filter(|glob| !glob.is_empty()).collect(),
+    });
+    words.map(str::to_owned).collect()
+}
+
+/// Numbers that are none of lines, in the order and words of the original.
+fn bad_number(generation: Generation, input: &Input) -> Option<Answer> {
+    let bad = |key: &str| {
+        let number = input.map.get(key).and_then(Value::as_f64)?;
+        (number < 0.0 || number.fract() != 0.0).then_some(number)
+    };
+    if !generation.newest() {
+        return None;
+    }
+    for (key, more) in [("head_limit", " Pass 0 for unlimited."), ("offset", "")] {
+        if let Some(number) = bad(key) {
+            let text = format!("{key} must be a whole number of 0 or more, got {number}.{more}");
+            return Some(Answer::failed(generation.wrong(&text)));
+        }
+    }
+    let flag = [("context", "-C"), ("-C", "-C"), ("-B", "-B"), ("-A", "-A")];
+    let (_, flag) = flag.into_iter().find(|(key, _)| bad(key).is_some())?;
+    Some(rejected(&format!("error parsing flag {flag}: value is not a valid number: invalid digit found in string")))
 }
 
 fn relative(path: &Path, cwd: &Path) -> String {
@@ -128,10 +203,13 @@ enum Mode {
 pub(super) fn grep(generation: Generation, cx: &Context, input: &Input, did: &[Done]) -> Next {
     let record = Record::of(cx);
     let root = input.given("path").map_or_else(|| record.cwd.clone(), |path| record.path(path));
-    let kind = match whereabouts(generation, &record, &root, input.tool, did) {
+    let kind = match whereabouts(generation, &record, &root, input, did) {
         Ok(kind) => kind,
         Err(next) => return next,
     };
+    if let Some(answer) = bad_number(generation, input) {
+        return Next::Answer(answer);
+    }
     let mode = match input.given("output_mode") {
         Some("content") => Mode::Content,
         Some("count") => Mode::Count,
@@ -146,7 +224,11 @@ pub(super) fn grep(generation: Generation, cx: &Context, input: &Input, did: &[D
         return Next::Do(vec![Action::World(World::Grep(Search {
             root,
             pattern: input.text("pattern").to_owned(),
-            globs: input.text("glob").split_whitespace().map(str::to_owned).collect(),
+            globs: match generation.newest() {
+                true => VERSIONING.iter().map(|name| format!("!{name}")).chain(globs(input.text("glob"))).collect(),
+                false => globs(input.text("glob")),
+            },
+            overrides: generation.newest(),
             types: input.given("type").map(str::to_owned).into_iter().collect(),
             ignore_case: input.flag("-i").unwrap_or(false),
             multiline: input.flag("multiline").unwrap_or(false),
@@ -165,6 +247,7 @@ pub(super) fn grep(generation: Generation, cx: &Context, input: &Input, did: &[D
     let show = Show {
         generation,
         only,
+        across: input.flag("multiline").unwrap_or(false).then(|| matcher(input)).flatten(),
         cwd: &record.cwd,
         numbers: input.flag("-n").unwrap_or(generation >= Generation::V2_1),
         paths: kind != FileKind::File,
@@ -188,6 +271,8 @@ struct Show<'a> {
     generation: Generation,
     /// Show what matches this, not the lines.
     only: Option<Regex>,
+    /// Counts what matches this, over line ends, not lines.
+    across: Option<Regex>,
     cwd: &'a Path,
     numbers: bool,
     paths: bool,
@@ -233,7 +318,7 @@ impl Show<'_> {
         }
         let (shown, said) = self.page(hits);
         if shown.is_empty() {
-            return past(&said);
+            return format!("No entries at this offset. [Showing results with pagination = {said}]");
         }
         let files = counted(shown.len(), "file");
         let said = if said.is_empty() { said } else { format!(" {said}") };
@@ -261,7 +346,7 @@ impl Show<'_> {
                         line.push_str(&format!("{number}{sign}"));
                     }
                 };
-                if let Some(only) = &self.only {
+                if let Some(only) = self.only.as_ref().filter(|_| !*context) {
                     for found in only.find_iter(text).filter(|found| !found.is_empty()) {
                         let mut line = String::new();
                         start(&mut line);
@@ -286,28 +371,31 @@ impl Show<'_> {
         }
         let (shown, said) = self.page(lines);
         if shown.is_empty() {
-            return past(&said);
+            return format!("No entries at this offset\n\n[Showing results with pagination = {said}]");
         }
         let note = if said.is_empty() { said } else { format!("\n\n[Showing results with pagination = {said}]") };
         format!("{}{note}", shown.join("\n"))
     }
 
     fn count(&self, found: &Found) -> String {
-        let of = |hit: &Hit| hit.lines.iter().filter(|(_, _, context)| !context).count();
+        let of = |hit: &Hit| match &self.across {
+            Some(across) => across.find_iter(&blocks(hit)).count(),
+            None => hit.lines.iter().filter(|(_, _, context)| !context).count(),
+        };
         let counts: Vec<(String, usize)> = found.hits.iter().map(|hit| (self.path(&hit.path), of(hit))).collect();
         let all = (counts.iter().map(|(_, n)| n).sum::<usize>(), counts.len());
         if counts.is_empty() {
             return "No matches found\n\nFound 0 total occurrences across 0 files.".to_owned();
         }
         let (shown, said) = self.page(counts);
-        if shown.is_empty() {
-            return past(&said);
-        }
         let (total, files) = match self.generation.newest() {
             true => all,
             false => (shown.iter().map(|(_, n)| n).sum(), shown.len()),
         };
-        let lines: Vec<String> = shown.iter().map(|(path, n)| format!("{path}:{n}")).collect();
+        let lines = match shown.is_empty() {
+            true => vec!["No entries at this offset".to_owned()],
+            false => shown.iter().map(|(path, n)| format!("{path}:{n}")).collect(),
+        };
         let said = if said.is_empty() { said } else { format!(" with pagination = {said}") };
         format!(
             "{}\n\nFound {} across {}.{said}",
@@ -318,14 +406,26 @@ impl Show<'_> {
     }
 }
 
+/// The lines that matched, with a blank one where some between did not.
+fn blocks(hit: &Hit) -> String {
+    let (mut text, mut last) = (String::new(), None);
+    for (number, line, _) in hit.lines.iter().filter(|(_, _, context)| !context) {
+        if last.is_some_and(|last| last + 1 != *number) {
+            text.push('\n');
+        }
+        last = Some(*number);
+        text.push_str(line.trim_end_matches(['\n', '\r']));
+        text.push('\n');
+    }
+    text
+}
+
 /// None: the pattern is of ripgrep's engine and not of ours; whole lines are shown then.
 fn matcher(input: &Input) -> Option<Regex> {
     let ignore_case = input.flag("-i").unwrap_or(false);
-    RegexBuilder::new(input.text("pattern")).case_insensitive(ignore_case).build().ok()
-}
-
-fn past(said: &str) -> String {
-    format!("No entries at this offset. [Showing results with pagination = {said}]")
+    let mut builder = RegexBuilder::new(input.text("pattern"));
+    let across = input.flag("multiline").unwrap_or(false);
+    builder.case_insensitive(ignore_case).multi_line(true).dot_matches_new_line(across).build().ok()
 }
 
 fn counted(n: usize, what: &str) -> String {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::args::Input;
 use super::shared::refusal::{Wanted, refused};
+use super::shared::renamed;
 use super::tools::Listing;
 use crate::{Context, Next};
 
@@ -49,7 +50,10 @@ impl List {
                 Body::Read { calls: found, .. } => calls.extend(found.iter().map(|call| (&call.id, call))),
                 Body::Called { call, did, answer } if answer.error != Some(true) && !did.is_empty() => {
                     let Some(call) = calls.get(call) else { continue };
-                    let args = serde_json::from_str(&call.args).unwrap_or(Value::Null);
+                    let mut args = serde_json::from_str(&call.args).unwrap_or(Value::Null);
+                    if let Some(map) = args.as_object_mut() {
+                        renamed::rename(&call.name, map);
+                    }
                     match call.name.as_str() {
                         "TaskCreate" => drop(list.create(&args)),
                         "TaskUpdate" => drop(list.update(&args)),

@@ -1,7 +1,7 @@
 //! The WebFetch tool: a page as markdown, and a side request that answers the prompt from it.
 use protocol::{
-    Action, Answer, Content, Done, Entry, Opening, Outcome, OwnedPrompt, Page, Part, Refusal, Session, Speaker, Tune,
-    World,
+    Action, Answer, Content, Done, Entry, Failure, Opening, Outcome, OwnedPrompt, Page, Part, Refusal, Session,
+    Speaker, Tune, World,
 };
 use serde_json::Value;
 
@@ -30,7 +30,10 @@ pub(super) fn next(generation: Generation, cx: &Context, input: &Input, did: &[D
         Outcome::Fetched(page) => page,
         Outcome::Refused(Refusal::Rule(why)) => return Next::Answer(Answer::failed(why)),
         Outcome::Refused(refusal) => return Next::Answer(refused(Wanted::Use(input.tool), refusal)),
-        Outcome::Failed(failure) => return Next::Answer(failed(Wanted::Use(input.tool), failure)),
+        Outcome::Failed(failure) => {
+            let answer = unreached(url, failure).map(Answer::failed);
+            return Next::Answer(answer.unwrap_or_else(|| failed(Wanted::Use(input.tool), failure)));
+        }
         _ => return Next::Answer(Answer::failed(REJECTED)),
     };
     if let Some(told) = elsewhere(url, prompt, page).or_else(|| refusal(page)) {
@@ -61,6 +64,9 @@ pub(super) fn next(generation: Generation, cx: &Context, input: &Input, did: &[D
 fn address(url: &str) -> Result<String, String> {
     let Some((scheme, rest)) = url.split_once("://") else { return Err("Invalid URL".to_owned()) };
     let scheme = scheme.to_ascii_lowercase();
+    if scheme == "file" {
+        return Err("Invalid URL".to_owned());
+    }
     if !matches!(scheme.as_str(), "http" | "https") {
         return Err(format!("Unsupported protocol {scheme}:"));
     }
@@ -72,6 +78,20 @@ fn address(url: &str) -> Result<String, String> {
         return Err("WebFetch cannot fetch localhost or other hostnames without a dot. To reach a local server, use Bash with curl instead.".to_owned());
     }
     Ok(format!("https://{rest}"))
+}
+
+/// No page, as Node words it.
+fn unreached(url: &str, failure: &Failure) -> Option<String> {
+    let Failure::Other(why) = failure else { return None };
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host(authority);
+    if why.starts_with(&format!("{host} is not known")) {
+        return Some(format!("getaddrinfo ENOTFOUND {host}"));
+    }
+    let digits = |port: &&str| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+    let port = authority.rsplit_once(':').map(|(_, port)| port).filter(digits).unwrap_or("443");
+    why.contains("Connection refused").then(|| format!("connect ECONNREFUSED {host}:{port}"))
 }
 
 fn host(authority: &str) -> &str {

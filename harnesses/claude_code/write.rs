@@ -8,6 +8,7 @@ use super::shared::args::tidy;
 use super::shared::edit::{CURRENT, EDITABLE, MODIFIED, UNREAD};
 use super::shared::record::{self, Record};
 use super::shared::refusal::{EISDIR, ENOENT, ENOTDIR, REJECTED, Wanted, failed, refused};
+use super::shared::renamed::write_note;
 use crate::{Context, Next};
 
 pub(super) fn next(generation: Generation, cx: &Context, input: &Input, did: &[Done]) -> Next {
@@ -29,15 +30,18 @@ pub(super) fn next(generation: Generation, cx: &Context, input: &Input, did: &[D
         Next::Do(vec![Action::World(World::Change(vec![Change { path: path.clone(), to: None, new, expect }]))])
     };
     if let Some(change) = did.get(1) {
+        let renamed = write_note(&input.renamed);
         return Next::Answer(match &change.outcome {
             Outcome::Changed(_) => Answer::plain(match (&first.outcome, generation.newest()) {
                 // A file without content counts as none.
                 (Outcome::Text { text, .. }, true) if text.is_empty() => {
-                    format!("File created successfully at: {shown}{CURRENT}")
+                    format!("File created successfully at: {shown}{CURRENT}{renamed}")
                 }
-                (Outcome::Text { .. }, true) => format!("The file {shown} has been updated successfully.{CURRENT}"),
+                (Outcome::Text { .. }, true) => {
+                    format!("The file {shown} has been updated successfully.{CURRENT}{renamed}")
+                }
                 (Outcome::Text { .. }, false) => snippet::whole(shown, &content),
-                (_, true) => format!("File created successfully at: {shown}{CURRENT}"),
+                (_, true) => format!("File created successfully at: {shown}{CURRENT}{renamed}"),
                 (_, false) => format!("File created successfully at: {shown}"),
             }),
             Outcome::Refused(refusal) => refused(wanted, refusal),

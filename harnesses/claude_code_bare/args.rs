@@ -2,6 +2,7 @@
 //! which a call goes back into history. Measured by `tests/wire/claude-bare/validation.json`.
 use serde_json::{Map, Value, json};
 
+use super::renamed;
 use super::schema::{self, Rules};
 use super::tools;
 
@@ -150,6 +151,9 @@ pub(crate) fn echo(tool: &str, args: &str) -> String {
         _ => return json!({"__unparsedToolInput": {"raw": args, "len": args.len()}}).to_string(),
     };
     let Ok(map) = checked(tool, args) else { return sent.to_string() };
+    if !renamed::of(tool, args).is_empty() {
+        return sent.to_string();
+    }
     let pick = |keys: &[&str]| {
         let known = keys.iter().filter_map(|key| Some(((*key).to_owned(), map.get(*key)?.clone())));
         Value::Object(known.collect()).to_string()

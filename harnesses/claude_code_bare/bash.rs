@@ -68,7 +68,7 @@ fn follow_ups(bash: &Bash, record: &Record, outcome: &Outcome) -> Vec<Action> {
         return Vec::new();
     }
     let mut more = Vec::new();
-    if chars(&output.text) > SHOWN {
+    if output.text.len() > SHOWN {
         more.push(Action::World(World::Save { text: output.text.clone(), hint: "bash-output".into() }));
     }
     if *exit == Exit::Code(0) {
@@ -181,7 +181,7 @@ pub(crate) fn shown(output: &Captured, did: &[Done]) -> String {
         Outcome::Saved { path, .. } => Some(path),
         _ => None,
     });
-    if chars(&output.text) <= SHOWN {
+    if output.text.len() <= SHOWN {
         return trim(&output.text).to_owned();
     }
     let first: String = output.text.chars().take(SHOWN).collect();

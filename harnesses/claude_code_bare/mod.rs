@@ -14,6 +14,7 @@ pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod record;
 pub(crate) mod refusal;
+pub(crate) mod renamed;
 pub(crate) mod reply;
 pub(crate) mod resay;
 pub(crate) mod say;

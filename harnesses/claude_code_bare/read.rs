@@ -122,7 +122,8 @@ fn is_device(path: &Path) -> bool {
 fn failure_answer(record: &Record, read: &Read, path: &Path, failure: &Failure, did: &[Done]) -> Next {
     let say = |text: String| Next::Answer(Answer::failed(text));
     match failure {
-        Failure::Io { errno: ENOENT | ENOTDIR, .. } => match did.len() {
+        Failure::Io { errno: ENOTDIR, .. } => say(format!("ENOTDIR: not a directory, open '{}'", path.display())),
+        Failure::Io { errno: ENOENT, .. } => match did.len() {
             1 => Next::Do(nearby::look(record, path)),
             _ => say(nearby::missing(record, path, did)),
         },

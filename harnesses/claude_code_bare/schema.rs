@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::args::{number, unreadable};
+use super::renamed;
 
 /// How strictly arguments are read and how issues are worded: the generations differ in their validator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +32,9 @@ pub(crate) fn check(tool: &str, schema: &Value, rules: Rules, args: &str) -> Res
         Value::String(text) => text.chars().enumerate().map(|(at, c)| (at.to_string(), json!(c))).collect(),
         _ => Map::new(),
     };
+    if rules == Rules::Latest {
+        renamed::rename(tool, &mut map);
+    }
     let mut issues = Issues { rules, missing: vec![], unexpected: vec![], types: vec![], other: vec![] };
     issues.object(schema, &mut map, &mut Vec::new());
     issues.told(tool).map_or(Ok(map), Err)

@@ -87,6 +87,8 @@ pub enum Outcome {
         id: String,
         text: String,
         usage: Usage,
+        #[serde(default)]
+        work: AgentWork,
     },
     Queried {
         text: String,
@@ -103,6 +105,18 @@ pub enum Outcome {
     Interrupted {
         output: Option<Captured>,
     },
+}
+
+/// What a sub-agent did for its report, as the one that started it may be told. Nothing while it is still at work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentWork {
+    /// Calls that it made.
+    pub calls: u64,
+    /// Names of the tools that it used with success, each once, in alphabetical order.
+    pub tools: Vec<String>,
+    /// Tokens of its last request and the reply to it.
+    pub context: u64,
 }
 
 /// Output of a command: both streams in the order written, invalid UTF-8 replaced, the middle dropped beyond the limit.

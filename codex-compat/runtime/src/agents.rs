@@ -13,7 +13,9 @@ use std::{
 use config::schema;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use harnesses::Persona;
-use protocol::{Body, Failure, Notice, Origin, Outcome, Part, Refusal, Settings, ThreadId, TurnError, Usage};
+use protocol::{
+    AgentWork, Body, Failure, Item, Notice, Origin, Outcome, Part, Refusal, Settings, ThreadId, TurnError, Usage,
+};
 use providers::ModelOverrides;
 use sessions::{Meta, Session, Store};
 use tokio::sync::Notify;
@@ -62,6 +64,7 @@ pub(crate) struct Report {
     id: String,
     ended: Result<Ended, TurnError>,
     usage: Usage,
+    work: AgentWork,
 }
 
 /// What is asked of `spawn`.
@@ -142,7 +145,7 @@ impl Thread {
             self.agents.background.borrow_mut().push(report);
             // Whoever tends it looks again.
             tokio::task::yield_now().await;
-            return Ok(Outcome::Agent { id, text: String::new(), usage: Usage::default() });
+            return Ok(at_work(id));
         }
         let cancel = self.hub.mailbox.cancel();
         let report = tokio::select! {
@@ -200,7 +203,7 @@ impl Thread {
                         self.hub.mailbox.forget_report(id);
                         report.clone().outcome()
                     }
-                    None => Outcome::Agent { id: id.to_owned(), text: String::new(), usage: Usage::default() },
+                    None => at_work(id.to_owned()),
                 }
             }
             _ => Outcome::Failed(Failure::Other(format!("agents know no `{op}`: send, stop, output, wait"))),
@@ -369,6 +372,7 @@ impl Thread {
         Box::pin(async move {
             let _running = running;
             let before = self.tally.borrow().total;
+            let first = self.history.borrow().next;
             let parts = vec![Part::Text(prompt)];
             let ended = tokio::select! {
                 biased;
@@ -378,7 +382,8 @@ impl Thread {
             self.agents.stop_all().await;
             self.host.stop_all().await;
             let usage = since(before, self.tally.borrow().total);
-            Report { id: self.id.to_string(), ended, usage }
+            let work = work_since(&self.history.borrow().items, first);
+            Report { id: self.id.to_string(), ended, usage, work }
         })
     }
 }
@@ -394,11 +399,42 @@ impl Report {
 
     fn outcome(self) -> Outcome {
         match self.ended {
-            Ok(Ended::Done(text)) => Outcome::Agent { id: self.id, text: text.unwrap_or_default(), usage: self.usage },
+            Ok(Ended::Done(text)) => {
+                Outcome::Agent { id: self.id, text: text.unwrap_or_default(), usage: self.usage, work: self.work }
+            }
             Ok(Ended::Interrupted) => Outcome::Interrupted { output: None },
             Err(error) => Outcome::Failed(Failure::Other(error.message)),
         }
     }
+}
+
+/// The word on one that has not reported yet.
+fn at_work(id: String) -> Outcome {
+    Outcome::Agent { id, text: String::new(), usage: Usage::default(), work: AgentWork::default() }
+}
+
+/// What was done from the item `first` on, as far as it was not summarised since.
+fn work_since(items: &[Item], first: u64) -> AgentWork {
+    let (mut work, mut calls) = (AgentWork::default(), HashMap::new());
+    for item in items.iter().filter(|item| item.id.0 >= first) {
+        match &item.body {
+            Body::Reply { reply, .. } => {
+                work.context = reply.usage.total();
+                calls.extend(reply.calls().map(|call| (call.id.clone(), call.name.clone())));
+            }
+            Body::Read { calls: read, .. } => {
+                calls.extend(read.iter().map(|call| (call.id.clone(), call.name.clone())));
+            }
+            Body::Called { call, answer, .. } => {
+                work.calls += 1;
+                let name = calls.get(call).filter(|name| answer.error != Some(true) && !work.tools.contains(name));
+                work.tools.extend(name.cloned());
+            }
+            _ => {}
+        }
+    }
+    work.tools.sort();
+    work
 }
 
 /// Counts an agent for as long as it works, however that ends.

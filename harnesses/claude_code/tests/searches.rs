@@ -125,6 +125,25 @@ fn greps_of_the_newest() {
         needles(),
         "No entries at this offset. [Showing results with pagination = offset: 999]",
     );
+    grep(
+        content(json!({"offset": 999})),
+        needles(),
+        "No entries at this offset\n\n[Showing results with pagination = offset: 999]",
+    );
+    grep(
+        json!({"pattern": "x", "output_mode": "count", "offset": 999}),
+        needles(),
+        "No entries at this offset\n\nFound 300 total occurrences across 300 files. with pagination = offset: 999",
+    );
+    let across =
+        hit("/w/a.txt", 1, &[(1, "alpha", false), (2, "beta", false), (7, "alpha", false), (8, "beta", false)]);
+    grep(
+        json!({"pattern": "alpha\\nbeta", "output_mode": "count", "multiline": true}),
+        matches(vec![across]),
+        "a.txt:2\n\nFound 2 total occurrences across 1 file.",
+    );
+    let around = hit("/w/a.txt", 1, &[(1, "alpha", true), (2, "beta", false)]);
+    grep(content(json!({"pattern": "b.", "-o": true, "-B": 1})), matches(vec![around]), "a.txt-1-alpha\na.txt:2:be");
     grep(json!({"pattern": "x", "offset": 1}), beta(), "Found 1 file offset: 1\n.hidden");
     let long = matches(vec![hit("/w/verylong.txt", 1, &[(1, &"z".repeat(5_000), false)])]);
     grep(content(json!({})), long, "verylong.txt:1:[Omitted long matching line]");
@@ -137,6 +156,19 @@ fn greps_of_the_newest() {
         Answer::failed(
             "Search failed — ripgrep rejected the pattern, glob, or file type without searching:\nrg: unrecognized file type: zzz"
         )
+    );
+    let refused = |args: Value, expected: &str| {
+        let mut stage = claude(&[("a.txt", A)]);
+        stage.check("Grep", args, Some(true), expected);
+    };
+    refused(
+        json!({"pattern": "x", "head_limit": -1}),
+        &wrong("head_limit must be a whole number of 0 or more, got -1. Pass 0 for unlimited."),
+    );
+    refused(json!({"pattern": "x", "offset": 2.5}), &wrong("offset must be a whole number of 0 or more, got 2.5."));
+    refused(
+        json!({"pattern": "x", "-A": -1}),
+        "Search failed — ripgrep rejected the pattern, glob, or file type without searching:\nrg: error parsing flag -A: value is not a valid number: invalid digit found in string",
     );
     assert_eq!(
         stage.call("Grep", r#"{"pattern":"x","path":"/w/nope"}"#),

@@ -89,7 +89,8 @@ fn agents() {
     let report = |text: &str| Outcome::Agent {
         id: "a1".into(),
         text: text.into(),
-        usage: Usage { input: 100, output: 10, ..Usage::default() },
+        usage: Usage { input: 200, output: 20, ..Usage::default() },
+        work: protocol::AgentWork { calls: 2, tools: vec!["Bash".into(), "Read".into()], context: 110 },
     };
     let args = |more: Value| {
         let mut args = json!({"description": "d", "prompt": "p", "subagent_type": "general-purpose"});
@@ -104,8 +105,9 @@ fn agents() {
     newest.others = vec![report("REPORT 1\nline 2\n")];
     let answer = newest.call("Agent", &args(json!({"run_in_background": false})));
     let [text] = texts(&answer).try_into().unwrap();
-    assert!(text.starts_with("[Subagent hand-back] "), "{text}");
-    assert!(text.ends_with(" The report follows:\n  REPORT 1\n  line 2\nagentId: a1\n<usage>subagent_tokens: 110\nduration_ms: 0</usage>\n"), "{text}");
+    let used = "  <tools-used-before-summary>Bash, Read</tools-used-before-summary>\n  \n";
+    assert!(text.starts_with(&format!("{used}[Subagent hand-back] ")), "{text}");
+    assert!(text.ends_with(" The report follows:\n  REPORT 1\n  line 2\nagentId: a1\n<usage>subagent_tokens: 110\ntool_uses: 2\nduration_ms: 0</usage>\n"), "{text}");
     newest.others = vec![report("")];
     let answer = newest.call("Agent", &args(json!({})));
     assert!(texts(&answer)[0].starts_with("Async agent launched successfully. "), "{answer:?}");

@@ -219,12 +219,26 @@ fn todos_are_for_models_of_other_makers() {
             "InputValidationError: TodoWrite failed due to the following issues:\nThe required parameter `todos[0].activeForm` is missing\nThe parameter `todos[0].status` is invalid: Invalid option: expected one of \"pending\"|\"in_progress\"|\"completed\""
         ))
     );
-    assert_eq!(
-        stage.call("TaskList", "{}"),
-        Answer::failed(wrong(
-            "Error: No such tool available: TaskList. TaskList is disabled for this session, in subagents as well as here."
-        ))
-    );
+    assert_eq!(stage.call("TaskList", "{}"), Answer::failed(wrong("Error: No such tool available: TaskList")));
+}
+
+#[test]
+fn parameters_by_other_names() {
+    let mut stage = claude(&[("a.txt", A)]);
+    let note = "\n\nNote: Write's parameters are named `file_path` and `content`. `path` was read as `file_path`. `file_text` was read as `content`.";
+    let new =
+        "File created successfully at: /w/n.txt (file state is current in your context — no need to Read it back)";
+    stage.check("Write", json!({"path": "/w/n.txt", "file_text": "x\n"}), None, &format!("{new}{note}"));
+    let changed = "The file /w/n.txt has been updated successfully. (file state is current in your context — no need to Read it back)";
+    stage.check("Edit", json!({"path": "/w/n.txt", "old_str": "x", "new_str": "y"}), None, changed);
+    stage.others = vec![Outcome::Ok, Outcome::Ok];
+    stage.check("TaskCreate", json!({"title": "T", "description": "d"}), None, "Task #1 created successfully: T");
+    stage.check("TaskUpdate", json!({"id": "1", "status": "in_progress"}), None, "Updated task #1 status");
+    stage.check("TaskList", json!({}), None, "#1 [in_progress] T");
+    // It goes back to the model as it was sent.
+    let sent = r#"{"path":"/w/n.txt","old_str":"y","new_str":"z"}"#;
+    let echoed = super::super::args::echo(Generation::Classic, &stage.cx(), &call("c1", "Edit", sent));
+    assert_eq!(echoed.args, sent);
 }
 
 #[test]
@@ -243,8 +257,9 @@ fn names_and_arguments() {
     check(
         "CronList",
         "{}",
-        "Error: No such tool available: CronList. CronList is not among the tools available here. Continue with the tools you have.",
+        "Error: No such tool available: CronList. CronList is disabled for this session, in subagents as well as here.",
     );
+    check("ToolSearch", "{}", "Error: No such tool available: ToolSearch");
     check(
         "Task",
         "{}",

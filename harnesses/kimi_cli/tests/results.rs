@@ -724,7 +724,12 @@ fn agents() {
         &[],
         &["<system>ERROR: Failed to run agent: Subagent instance not found: nope</system>"],
     );
-    let agent = |text: &str| Outcome::Agent { id: "thread-9".into(), text: text.into(), usage: Usage::default() };
+    let agent = |text: &str| Outcome::Agent {
+        id: "thread-9".into(),
+        text: text.into(),
+        usage: Usage::default(),
+        work: Default::default(),
+    };
     assert_eq!(
         stage.step("Agent", ask(json!({"subagent_type": "explore"})), &[agent("SUB RESULT")]),
         "agent_id: a00000001\nresumed: false\nactual_subagent_type: explore\nstatus: completed\n\n[summary]\nSUB RESULT"

@@ -122,7 +122,7 @@ fn ends_are_reported_by_themselves() {
 }
 
 fn agent(text: &str) -> Outcome {
-    Outcome::Agent { id: "run-9".into(), text: text.into(), usage: Usage::default() }
+    Outcome::Agent { id: "run-9".into(), text: text.into(), usage: Usage::default(), work: Default::default() }
 }
 
 #[test]

@@ -138,7 +138,12 @@ fn steps_skills_and_agents() {
     let task = |kind: &str| json!({"description": "look", "prompt": "Look", "subagent_type": kind});
     s.check("task", task("nope"), "Unknown agent type: nope is not a valid agent type");
     s.check_after(
-        Outcome::Agent { id: "ses_1".into(), text: "found it".into(), usage: Usage::default() },
+        Outcome::Agent {
+            id: "ses_1".into(),
+            text: "found it".into(),
+            usage: Usage::default(),
+            work: Default::default(),
+        },
         "task",
         task("explore"),
         "<task id=\"ses_1\" state=\"completed\">\n<task_result>\nfound it\n</task_result>\n</task>",

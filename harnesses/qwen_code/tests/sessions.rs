@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 
 fn agent(id: &str, text: &str) -> Outcome {
-    Outcome::Agent { id: id.into(), text: text.into(), usage: Usage::default() }
+    Outcome::Agent { id: id.into(), text: text.into(), usage: Usage::default(), work: Default::default() }
 }
 
 #[test]
