@@ -82,7 +82,7 @@ pub(super) fn told(done: &Done, background: bool) -> Said {
 /// Of a command that is over.
 fn ended(output: &Captured, exit: &Exit) -> Said {
     let (stdout, stderr) = streams(output);
-    let both = format!("STDOUT:\n{stdout}\n\nSTDERR:\n{stderr}");
+    let both = format!("STDOUT:\n{}\n\nSTDERR:\n{}", stdout.trim_end(), stderr.trim_end());
     match exit {
         Exit::Code(0) | Exit::Running => Said::ok(match (stdout.trim().is_empty(), stderr.trim().is_empty()) {
             (true, true) => "(no output)".to_owned(),

@@ -282,7 +282,7 @@ fn commands() {
     let exec = |outcome: Outcome, expected: &str| check_after(outcome, "exec_shell", json!({"command": "x"}), expected);
     exec(ran("out\n", Exit::Code(0)), "out\n");
     exec(ran("", Exit::Code(0)), "(no output)");
-    exec(ran("out\n", Exit::Code(3)), "Command failed (exit code: Some(3))\n\nSTDOUT:\nout\n\n\nSTDERR:\n");
+    exec(ran("out\n", Exit::Code(3)), "Command failed (exit code: Some(3))\n\nSTDOUT:\nout\n\nSTDERR:\n");
     exec(ran("", Exit::Signal(9)), "Command failed (exit code: None)\n\nSTDOUT:\n\n\nSTDERR:\n");
     exec(
         ran("half", Exit::TimedOut(1_000)),

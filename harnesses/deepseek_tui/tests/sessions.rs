@@ -167,7 +167,7 @@ fn background_commands() {
         task("bye\n", Exit::Code(2), None),
         "exec_wait",
         id.clone(),
-        "Background task failed: shell_00000007\n\nCommand failed (exit code: Some(2))\n\nSTDOUT:\nbye\n\n\nSTDERR:\n",
+        "Background task failed: shell_00000007\n\nCommand failed (exit code: Some(2))\n\nSTDOUT:\nbye\n\nSTDERR:\n",
     );
     s.check_after(
         Outcome::Failed(Failure::NoSuchTask(TaskId(41))),
