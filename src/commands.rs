@@ -30,7 +30,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         }
         Some(Command::Harness(Harness::List { json })) => list_harnesses(&cli.flags, json),
         Some(Command::Harness(Harness::Show { id })) => show_harness(&cli.flags, &id),
-        Some(Command::Harness(Harness::Learn(learn))) => return status(lab::learn(&learn)),
+        Some(Command::Harness(Harness::Learn(learn))) => return on_runtime(async { status(lab::learn(learn).await) }),
         Some(Command::Debug(Debug::Config { flags, json })) => debug_config(&cli.flags.with(flags), json),
         None => Err(
             "This version has no terminal interface yet. Use `interpreter exec \"TASK\"`, or see `interpreter --help`."

@@ -15,6 +15,10 @@ use std::{
     collections::BTreeMap,
     io::{self, Write as _},
     process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -59,8 +63,26 @@ pub struct Learn {
 /// For both runs together.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Ok: the exit status, 1 where `--diff` found a difference. Err: one line for the user.
-pub fn learn(learn: &Learn) -> Result<u8, String> {
+/// Ok: the exit status, 1 where `--diff` found a difference, 130 after an interrupt. Err: one line for the user.
+pub async fn learn(learn: Learn) -> Result<u8, String> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let watch = |kind| signal(kind).map_err(|why| format!("Error: cannot watch for signals: {why}"));
+    let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = stop.clone();
+    let mut work = tokio::task::spawn_blocking(move || run(&learn, &stopped));
+    tokio::select! {
+        done = &mut work => return done.unwrap_or_else(|why| Err(format!("Error: {why}"))),
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    // The originals are ended, and their rooms removed.
+    stop.store(true, Ordering::SeqCst);
+    let _ = work.await;
+    Ok(130)
+}
+
+fn run(learn: &Learn, stop: &Arc<AtomicBool>) -> Result<u8, String> {
     let home = Home::from_env(false).map_err(|e| e.to_string())?;
     let harness = harnesses::find(&learn.id).ok_or_else(|| {
         let known: Vec<&str> = harnesses::all().iter().map(|harness| harness.id()).collect();
@@ -81,7 +103,7 @@ pub fn learn(learn: &Learn) -> Result<u8, String> {
             harness.id()
         ));
     }
-    let study = study(learn, harness, original)?;
+    let study = study(learn, harness, original, stop)?;
     if learn.diff {
         return compare(learn, harness, &study);
     }
@@ -127,10 +149,15 @@ struct Study {
     date: String,
 }
 
-fn study(learn: &Learn, harness: &'static dyn Harness, original: Option<Original>) -> Result<Study, String> {
+fn study(
+    learn: &Learn,
+    harness: &'static dyn Harness,
+    original: Option<Original>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Study, String> {
     let until = Instant::now() + PATIENCE;
     let failed = |why: io::Error| format!("Error: cannot make a temporary folder for the original: {why}");
-    let rooms = [Room::new(0).map_err(failed)?, Room::new(1).map_err(failed)?];
+    let rooms = [Room::new(0, stop).map_err(failed)?, Room::new(1, stop).map_err(failed)?];
     let ours = inner_places(harness.id());
     if ours.docs.is_some() {
         rooms.iter().try_for_each(Room::instruct).map_err(failed)?;
@@ -142,7 +169,7 @@ fn study(learn: &Learn, harness: &'static dyn Harness, original: Option<Original
     };
     let _ =
         writeln!(io::stderr(), "Running {program} twice, against a recorder (at most {} s) ...", PATIENCE.as_secs());
-    let run = |room: &Room| {
+    let listen = |room: &Room| {
         let command = match (learn.command.is_empty(), original) {
             (true, Some(original)) => {
                 let model = learn.model.as_deref().unwrap_or(original.model);
@@ -153,7 +180,7 @@ fn study(learn: &Learn, harness: &'static dyn Harness, original: Option<Original
         room.listen(command, until, PATIENCE)
     };
     let [left, right] = thread::scope(|scope| {
-        rooms.each_ref().map(|room| scope.spawn(|| run(room))).map(|running| {
+        rooms.each_ref().map(|room| scope.spawn(|| listen(room))).map(|running| {
             running.join().unwrap_or_else(|_| Err("Error: the run of the original was lost.".to_owned()))
         })
     });

@@ -11,6 +11,8 @@ mod guards;
 mod halves;
 mod input;
 mod known_failures;
+mod learn;
+mod made;
 mod matrix;
 mod prefix;
 mod resume;

@@ -16,6 +16,9 @@ pub(super) struct Known {
 /// No place of a harness: what stands there is the program's own, and goes.
 pub(super) const INSTALLED: &str = "installed";
 
+/// Characters of a line that only says what a value is.
+const LABEL: usize = 80;
+
 /// What our own harness does by itself around a prompt, and how it wants sections that stand inside of one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ours {
@@ -92,8 +95,12 @@ impl Known {
         escaped(&out).replace('\u{e001}', "{{").replace('\u{e002}', "}}")
     }
 
-    /// Whether our side tells whatever the places of this line stand for.
+    /// Whether our side tells what this line tells: the places in it, and hardly more. A long line has something to say beside them.
     fn told_by(&self, line: &str, around: &str) -> bool {
+        let places: usize = self.places(line).map(|place| place.len() + 4).sum();
+        if line.chars().count() > places + LABEL {
+            return false;
+        }
         let mut places = self.places(line).peekable();
         places.peek().is_some()
             && places.all(|place| {

@@ -7,6 +7,10 @@ use std::{
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -25,6 +29,7 @@ pub(super) struct Room {
     pub(super) branch: String,
     server: Server,
     root: TempDir,
+    stop: Arc<AtomicBool>,
 }
 
 /// The first main request of an original: the one that offers tools. Titles and topics are asked for without.
@@ -41,11 +46,11 @@ pub(super) struct Heard {
 /// How often a running original is looked at.
 const PAUSE: Duration = Duration::from_millis(50);
 /// After its main request was answered, an original may take so long to end by itself.
-const GRACE: Duration = Duration::from_secs(3);
+const GRACE: Duration = Duration::from_millis(300);
 
 impl Room {
-    /// `n`: 0 or 1, which of the two.
-    pub(super) fn new(n: usize) -> io::Result<Room> {
+    /// `n`: 0 or 1, which of the two. `stop`: nobody waits any more, and what runs here is to end.
+    pub(super) fn new(n: usize, stop: &Arc<AtomicBool>) -> io::Result<Room> {
         // No letters and digits that a prompt could hold by chance; of the same length in both rooms.
         let token = ["zqwlearnone", "zqwlearntwo"][n % 2].to_owned();
         let root = tempfile::Builder::new().prefix(&format!("{token}-")).tempdir()?;
@@ -62,7 +67,7 @@ impl Room {
         fs::write(cwd.join(format!("{}-{token}.txt", ["a", "z"][n % 2])), "hello\n")?;
         let server = Server::answering(|_, request| answer(request))?;
         let url = format!("http://{}", server.address());
-        Ok(Room { home, cwd, url, token, branch, server, root })
+        Ok(Room { home, cwd, url, token, branch, server, root, stop: stop.clone() })
     }
 
     /// Instructions of the project.
@@ -160,7 +165,7 @@ impl Room {
                 satisfied = true;
                 until = until.min(Instant::now() + GRACE);
             }
-            if Instant::now() >= until {
+            if Instant::now() >= until || self.stop.load(Ordering::SeqCst) {
                 break None;
             }
             std::thread::sleep(PAUSE);

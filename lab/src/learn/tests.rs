@@ -1,5 +1,5 @@
 //! Texts of an invented original, heard in two rooms.
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use harnesses::made::Learned;
 use pretty_assertions::assert_eq;
@@ -13,7 +13,7 @@ use super::{
 
 /// What an original says in a room, by its folder, home and token.
 fn both(say: impl Fn(&Room) -> String, ours: &Ours) -> Aligned {
-    let rooms = [Room::new(0).unwrap(), Room::new(1).unwrap()];
+    let rooms = [0, 1].map(|n| Room::new(n, &Arc::default()).unwrap());
     let known = [0, 1].map(|n| Known::of(&rooms[n], "model-x", "2026-11-30", "6.1.2", None));
     let texts = [0, 1].map(|n| say(&rooms[n]));
     align([&texts[0], &texts[1]], &known, ours)
