@@ -91,7 +91,7 @@ pub(super) fn next(cx: &Context, args: &Map<String, Value>, did: &[Done]) -> Nex
             let known = seen.is_some_and(|seen| seen.full && !seen.payload && same(&seen.stamp, stamp));
             if known && offset.is_none() && limit.is_none() {
                 return say(format!(
-                    "[File {base} unchanged since last read in this session — its whole content stands earlier in this conversation. If it can no longer be found there (after a summary, say), or something other than the file tools may have changed the file, read it again with offset and limit.]"
+                    "[File {base} unchanged since last read in this session — the full content was provided earlier in this conversation. If it can no longer be found there (after a summary, say), or something other than the file tools may have changed the file, read it again with offset and limit.]"
                 ));
             }
             say(shown(&base, text, offset, limit))

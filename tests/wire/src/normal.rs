@@ -16,6 +16,8 @@ const RULES: &[Rule] = &[
     Rule { pattern: r"\b(call|toolu|resp|msg|fc)_[A-Za-z0-9]+", instead: "<ID>" },
     Rule { pattern: r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", instead: "<UUID>" },
     Rule { pattern: r"(\bID: |<task-id>|agentId: )(<UUID>|[a-z0-9]{9,17}\b)", instead: "$1<ID>" },
+    Rule { pattern: r"\b(bash-|agent-|bg_)[a-z0-9]{8}\b", instead: "$1<ID>" },
+    Rule { pattern: r"waited_ms: \d+", instead: "waited_ms: <N>" },
     Rule { pattern: r"Chunk ID: [0-9a-f]+", instead: "Chunk ID: <ID>" },
     Rule { pattern: r"(session ID|process id|pid:|PID:?) \d+", instead: "$1 <N>" },
     Rule { pattern: r#"(<HOME>|/tmp|/var/tmp)/(<[A-Z]+>|[^\s'"<>)\]])+"#, instead: "<PATH>" },
@@ -67,6 +69,8 @@ mod tests {
             "with ID: <ID>. <task-id><ID></task-id> agentId: <ID>",
         );
         check("at 2026-11-30T20:30:01.123Z, took 1.25 seconds", "at <TIME>, took <DURATION> seconds");
+        check("task_id: bash-xdhba4tw, id: bg_51014b2a", "task_id: bash-<ID>, id: bg_<ID>");
+        check("waited_ms: 1002", "waited_ms: <N>");
         check("20ms, 3 s, 5 files", "<DURATION> ms, <DURATION> s, 5 files");
     }
 }
