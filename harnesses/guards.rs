@@ -53,14 +53,18 @@ const TABLE: &[(&[&str], Guards, Tag)] = &[
     (&["swe-agent", "mini-swe-agent"], Guards::REPEATS, None),
     // The dialect asks again once for an empty reply; open todos end a turn in the originals.
     (&["opencode", "pi"], Guards::REPEATS, None),
+    // Ours; it asks again for empty replies itself, and has no plan.
+    (&["minimal"], Guards::REPEATS, None),
+    // A reply with nothing in it ends a turn in Codex, and scripts see that.
+    (&["native"], Guards { empty: false, ..Guards::ALL }, None),
 ];
 
-/// Those of a harness by its id, where it does not say otherwise. Ours have all; `native` has none with the models that Codex
-/// was made for, so that they see what they see in Codex.
+/// Those of a harness by its id, where it does not say otherwise; one that is not in the table has all. `native` has none with the
+/// models that Codex was made for, so that they see what they see in Codex.
 pub(crate) fn of(id: &str, cx: &Context) -> Guards {
     match TABLE.iter().find(|(ids, ..)| ids.contains(&id)) {
+        _ if id == "native" && cx.model.freeform_patch => Guards::NONE,
         Some((_, guards, _)) => *guards,
-        None if id == "native" && cx.model.freeform_patch => Guards::NONE,
         None => Guards::ALL,
     }
 }

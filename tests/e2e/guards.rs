@@ -93,18 +93,22 @@ fn guards_of_the_originals_are_not_joined_by_ours() {
 #[test]
 fn an_empty_reply_is_asked_for_again_at_most_twice() {
     const SAID: &str = "no text and no tool call";
+    let run = |place: &Place, more: &[&str]| place.exec(&[&["-c", "harness=\"deepseek-tui\""], more].concat());
     let nothing = || Step::from(Turn::text(""));
     let place = Place::new(WireId::Chat, vec![nothing(), nothing(), Turn::text("here").into()]);
-    let ran = native(&place, &[]);
+    let ran = run(&place, &[]);
     assert_eq!((ran.code, ran.events().iter().filter(|e| e["item"]["text"] == "here").count()), (Some(0), 1));
     assert_eq!(told(&place, SAID), [0, 1, 1]);
-    let again = place.run(&["exec", "--json", "-c", "harness=\"native\"", "resume", &ran.thread(), "go on"]);
+    let again = place.run(&["exec", "--json", "-c", "harness=\"deepseek-tui\"", "resume", &ran.thread(), "go on"]);
     assert_eq!((again.code, told(&place, SAID)), (Some(0), vec![0, 1, 1, 0]), "it is not kept");
 
     let place = Place::new(WireId::Chat, vec![nothing(); 4]);
-    assert_eq!((native(&place, &[]).code, place.requests().len()), (Some(0), 3));
+    assert_eq!((run(&place, &[]).code, place.requests().len()), (Some(0), 3));
     let place = Place::new(WireId::Chat, vec![nothing(); 4]);
-    assert_eq!((native(&place, &["-c", "harness_guidance=false"]).code, place.requests().len()), (Some(0), 1));
+    assert_eq!((run(&place, &["-c", "harness_guidance=false"]).code, place.requests().len()), (Some(0), 1));
+    // In Codex it ends the turn.
+    let place = Place::new(WireId::Chat, vec![nothing(); 4]);
+    assert_eq!((native(&place, &[]).code, place.requests().len()), (Some(0), 1));
 }
 
 #[test]

@@ -453,8 +453,7 @@ fn case_23_killed_in_every_harness() {
 fn case_23_an_empty_reply_is_not_sent_back(wire: WireId) {
     let steps = vec![say(vec![]).step(wire), say(vec![text("done")]).step(wire)];
     let place = strict(wire, "native", steps, unpaired);
-    // Else it would be asked for again at once.
-    place.exec(&["-c", "harness_guidance=false"]);
+    place.exec(&[]);
     let again = place.run(&["exec", "resume", "--last", "--json", "go on"]);
     assert_eq!((again.code, place.requests().len()), (Some(0), 2), "{again:?}");
     let users: Vec<String> = messages_in(wire, &place.request(1))
