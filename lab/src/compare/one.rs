@@ -7,7 +7,7 @@ use std::{
 };
 
 use exec::Flags;
-use protocol::{Body, ThreadId, Usage};
+use protocol::{Body, Counts, ThreadId, Usage};
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
@@ -52,6 +52,8 @@ pub(super) struct Run {
     pub(super) thread: Option<String>,
     pub(super) last_message: Option<String>,
     pub(super) check: Option<Check>,
+    /// Replies of the model.
+    pub(super) steps: usize,
     pub(super) counts: Counts,
     /// None: it ended before the model's first answer.
     pub(super) usage: Option<Usage>,
@@ -81,14 +83,6 @@ pub(super) struct Check {
     pub(super) status: Option<i32>,
     /// The end of what it wrote.
     pub(super) output: String,
-}
-
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) steps: u64,
-    pub(super) calls: u64,
-    pub(super) repaired: u64,
-    pub(super) failed: u64,
 }
 
 /// The end of a program's output, in bytes.
@@ -173,7 +167,10 @@ impl Job<'_> {
         run.wall = begun.elapsed();
         run.end = End::of(status, std::mem::take(&mut run.end), &words);
         if let Some(thread) = &run.thread {
-            run.counts = Counts::of(&self.store, thread);
+            // A session whose file cannot be read has none.
+            let items = self.store.history(&ThreadId::from(thread.clone())).unwrap_or_default();
+            run.steps = items.iter().filter(|item| matches!(item.body, Body::Reply { .. })).count();
+            run.counts = Counts::of(&items);
         }
         Ok(())
     }
@@ -285,25 +282,6 @@ impl End {
             End::Interrupted => "interrupted",
             End::Failed(_) => "failed",
         }
-    }
-}
-
-impl Counts {
-    /// From the session's file. A thread whose file cannot be read has none.
-    fn of(store: &sessions::Store, thread: &str) -> Counts {
-        let mut counts = Counts::default();
-        for item in store.history(&ThreadId::from(thread.to_owned())).unwrap_or_default() {
-            match item.body {
-                Body::Reply { .. } => counts.steps += 1,
-                Body::Read { repaired, .. } => counts.repaired += u64::from(repaired),
-                Body::Called { answer, .. } => {
-                    counts.calls += 1;
-                    counts.failed += u64::from(answer.error == Some(true));
-                }
-                _ => (),
-            }
-        }
-        counts
     }
 }
 
