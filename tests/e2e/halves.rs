@@ -117,3 +117,18 @@ fn an_end_that_a_call_was_told_of_is_no_news() {
     assert_eq!(request.matches("Process exited with code 0").count(), 2, "{request}");
     assert!(!written(&place.home()).contains("task_ended"), "{}", written(&place.home()));
 }
+
+#[test]
+fn an_ephemeral_thread_saves_where_no_command_can_write_and_leaves_nothing() {
+    let place = Place::new(
+        WireId::Messages,
+        vec![Turn::call("Bash", &json!({"command": "seq 20000"})).into(), Turn::text("done").into()],
+    );
+    let ran = place.run(&["exec", "--json", "--ephemeral", "-c", "harness=claude-code-bare", "-s", "workspace-write", "go"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = place.request(1).to_string();
+    let scratch = place.home().join(".openinterpreter/tmp");
+    let folder = format!("{}/{}/", scratch.display(), ran.thread());
+    assert!(told.contains(&folder), "{folder} is not named in {told}");
+    assert_eq!(fs::read_dir(&scratch).expect("our folder").count(), 0, "nothing stays");
+}

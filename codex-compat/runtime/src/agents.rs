@@ -356,6 +356,7 @@ impl Thread {
             answered: self.answered,
             own_plan_mode: Cell::new(false),
             plan_folders: self.plan_folders.clone(),
+            scratch: Rc::clone(&self.scratch),
             walls_told: Cell::new(true),
             warnings: Vec::new(),
             asides: Vec::new(),

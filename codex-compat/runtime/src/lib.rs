@@ -19,6 +19,7 @@ mod mailbox;
 mod mend;
 mod notify;
 mod plan;
+mod scratch;
 mod session;
 mod setup;
 mod show;

@@ -18,6 +18,7 @@ use crate::{
     hub::Hub,
     limits::Limits,
     link::Link,
+    scratch::Scratch,
     setup,
     thread::Thread,
 };
@@ -159,14 +160,16 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
     asides.extend(skills.warnings.iter().map(ToString::to_string));
 
     let id = session.id().clone();
-    // Of an ephemeral thread nothing is kept; what it saves lies among the temporary files.
-    let folder = session.folder().unwrap_or_else(|| std::env::temp_dir().join(format!("interpreter-{id}")));
+    // Of an ephemeral thread nothing is kept. What it saves lies where no command can put a link in its way.
+    let state = setup::sandbox_state(&start.loaded.home);
+    let scratch = Rc::new(Scratch::new(&state, &id));
+    let folder = session.folder().unwrap_or_else(|| scratch.folder());
     let env =
         setup::environment(&start.loaded, settings.sandbox.network, id.as_str(), &start.version, &target.provider);
     let home = &start.loaded.home;
     let own = home.user.as_ref().map(|user| user.join(".openinterpreter/plans"));
     let plan_folders = [folder.clone(), home.dir.join("plans")].into_iter().chain(own).collect();
-    let scope = tools::Scope::new(&settings, env, folder, &setup::sandbox_state(&start.loaded.home))
+    let scope = tools::Scope::new(&settings, env, folder, &state)
         .map_err(|error| StartError::new(format!("Error: {error}")))?
         .with_private_pages(*start.loaded.config.tools.web_fetch.allow_private);
     asides.extend(scope.spec().notes.iter().cloned());
@@ -199,6 +202,7 @@ pub async fn start(start: Start, events: mpsc::UnboundedSender<Event>) -> Result
         answered: start.answered,
         own_plan_mode: Cell::new(false),
         plan_folders,
+        scratch,
         walls_told: Cell::new(false),
         warnings,
         asides,

@@ -11,7 +11,7 @@ use protocol::{
     Tool, Tune, TurnCause, TurnError, TurnId, Usage,
 };
 
-use crate::{agents::Agents, grants::Grants, history::History, hub::Hub, limits::Limits, link::Link};
+use crate::{agents::Agents, grants::Grants, history::History, hub::Hub, limits::Limits, link::Link, scratch::Scratch};
 
 /// Everything that a conversation needs to go on. Fields that change stand in cells: calls of one reply run side by side.
 pub struct Thread {
@@ -43,6 +43,8 @@ pub struct Thread {
     pub(crate) own_plan_mode: Cell<bool>,
     /// Where plans are kept.
     pub(crate) plan_folders: Vec<PathBuf>,
+    /// Held, so that what was saved stays as long as the thread.
+    pub(crate) scratch: Rc<Scratch>,
     /// The user knows how strong the sandbox is here.
     pub(crate) walls_told: Cell<bool>,
     /// For the user, at the start.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use protocol::{
-    Action, Change, Done, Eol, Expect, Failure, FileKind, Millis, New, Outcome, ReadAs, Refusal, SandboxMode, TextForm,
+    Action, Change, Done, Encoding, Eol, Expect, Failure, FileKind, Millis, New, Outcome, ReadAs, Refusal, SandboxMode, TextForm,
     World,
 };
 
@@ -105,7 +105,8 @@ impl<'a> File<'a> {
             }
             (FileOp::Delete { .. }, Outcome::Stat { .. } | Outcome::Text { .. }) => (New::Gone, Expect::Exists),
             (FileOp::Update { chunks, .. }, Outcome::Text { text, form, stamp }) => {
-                if !form.utf8 {
+                // The original takes UTF-8 only; other encodings fail at their byte order mark.
+                if !form.utf8 || form.encoding != Encoding::Utf8 {
                     let at = text.find('\u{FFFD}').unwrap_or(0);
                     return Err(self.failed(&format!("invalid utf-8 sequence of 1 bytes from index {at}")));
                 }
