@@ -84,6 +84,12 @@ fn run_demo(demo: Demo) -> Result<(), String> {
 
 /// The config that these flags lead to, from the working folder or `-C`.
 fn load(flags: &Flags) -> Result<(Loaded, PathBuf), String> {
+    let request = request(flags)?;
+    let loaded = config::load(&request).map_err(|e| e.to_string())?;
+    Ok((loaded, request.cwd))
+}
+
+fn request(flags: &Flags) -> Result<config::Request, String> {
     let cwd = match &flags.cd {
         Some(dir) => {
             std::fs::canonicalize(dir).map_err(|why| format!("Error: cannot work in {}: {why}", dir.display()))?
@@ -91,9 +97,7 @@ fn load(flags: &Flags) -> Result<(Loaded, PathBuf), String> {
         None => std::env::current_dir().map_err(|why| format!("Error: the working folder is gone: {why}"))?,
     };
     let home = Home::from_env(false).map_err(|e| e.to_string())?;
-    let request = exec::request(flags, home, &cwd)?;
-    let loaded = config::load(&request).map_err(|e| e.to_string())?;
-    Ok((loaded, cwd))
+    exec::request(flags, home, &cwd)
 }
 
 fn debug_config(flags: &Flags, json: bool) -> Result<(), String> {
@@ -148,8 +152,13 @@ fn run_repair(repair: &Repair) -> Result<(), String> {
 }
 
 fn list_harnesses(flags: &Flags, json: bool) -> Result<(), String> {
-    let (loaded, _) = load(flags)?;
-    let (text, notes) = lab::list(&loaded, json);
+    // Of the config only the project's trust is asked for; a broken one hides nothing else.
+    let mut request = request(flags)?;
+    let loaded = config::load(&request).or_else(|_| {
+        request.ignore_user_config = true;
+        config::load(&request)
+    });
+    let (text, notes) = lab::list(&loaded.map_err(|e| e.to_string())?, json);
     for note in notes {
         let _ = writeln!(io::stderr(), "warning: {note}");
     }
