@@ -32,6 +32,12 @@ pub(crate) enum Command {
     /// List the harnesses, or show one as it would be sent
     #[command(subcommand)]
     Harness(Harness),
+    /// List providers, or show one
+    #[command(subcommand)]
+    Providers(listing::Providers),
+    /// List models
+    #[command(subcommand)]
+    Models(listing::Models),
     /// Look into the program
     #[command(subcommand)]
     Debug(Debug),

@@ -31,6 +31,12 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Some(Command::Harness(Harness::List { json })) => list_harnesses(&cli.flags, json),
         Some(Command::Harness(Harness::Show { id })) => show_harness(&cli.flags, &id),
         Some(Command::Harness(Harness::Learn(learn))) => return on_runtime(async { status(lab::learn(learn).await) }),
+        Some(Command::Providers(command)) => {
+            load(&cli.flags).and_then(|(loaded, _)| print(&listing::providers(&loaded, &command)?))
+        }
+        Some(Command::Models(command)) => {
+            load(&cli.flags).and_then(|(loaded, _)| print(&listing::models(&loaded, &command)?))
+        }
         Some(Command::Debug(Debug::Config { flags, json })) => debug_config(&cli.flags.with(flags), json),
         None => Err(
             "This version has no terminal interface yet. Use `interpreter exec \"TASK\"`, or see `interpreter --help`."

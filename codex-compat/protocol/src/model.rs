@@ -23,6 +23,12 @@ pub struct ModelInfo {
     pub truncation: Truncation,
     /// Trained on Codex's free-form apply_patch.
     pub freeform_patch: bool,
+    /// How thinking is steered. None: not known, and what the user asks for is passed on.
+    #[serde(default)]
+    pub reasoning_control: Option<ReasoningControl>,
+    /// None: not known. Free models have a price of zero.
+    #[serde(default)]
+    pub price: Option<Price>,
 }
 
 impl ModelInfo {
@@ -40,8 +46,83 @@ impl ModelInfo {
             verbosity: None,
             truncation: Truncation::Bytes(10_000),
             freeform_patch: false,
+            reasoning_control: None,
+            price: None,
         }
     }
+
+    /// The effort to ask for when the user asks for `asked`; None: mention none.
+    ///
+    /// One rule: of the levels that the model has the nearest one, of two equally near the stronger. `none` is near to nothing
+    /// but itself: a model that cannot stop thinking thinks as little as it can. A model without control is asked nothing; a
+    /// switch or budget takes any word, of which `none` switches off. Words of no known strength are passed on.
+    pub fn effort_for(&self, asked: Option<&str>) -> Option<String> {
+        let asked = asked?;
+        match &self.reasoning_control {
+            Some(ReasoningControl::None | ReasoningControl::Fixed) => None,
+            Some(ReasoningControl::Effort(levels)) if !levels.iter().any(|level| level == asked) => {
+                let Some(wanted) = strength(asked) else { return Some(asked.to_owned()) };
+                let thinking = levels.iter().filter_map(|level| Some((strength(level)?, level)));
+                let near = thinking.filter(|(strength, _)| *strength > 0);
+                near.min_by_key(|(strength, _)| (strength.abs_diff(wanted), u8::MAX - strength))
+                    .map(|(_, level)| level.clone())
+            }
+            _ => Some(asked.to_owned()),
+        }
+    }
+}
+
+/// Upstream's words for effort, weak to strong; `none` is 0.
+fn strength(effort: &str) -> Option<u8> {
+    let words = ["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"];
+    words.iter().position(|word| *word == effort).and_then(|at| u8::try_from(at).ok())
+}
+
+/// How a model's thinking is steered (openinterpreter.md 3.6).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningControl {
+    /// It does not think.
+    None,
+    /// It thinks, and nothing changes how much.
+    Fixed,
+    /// One of these words, weak to strong; with `none` among them thinking can be switched off.
+    Effort(Vec<String>),
+    /// On or off.
+    ThinkingToggle,
+    /// On or off, and at most so many tokens.
+    ThinkingBudget,
+}
+
+/// US dollars per million tokens.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
+    /// Input that the server had in its cache. None: as `input`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<f64>,
+    /// Input that the server put into its cache. None: as `input`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
+    /// Thinking. None: as `output`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<f64>,
+    /// Prices of requests with a long input, by rising `min_context`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiers: Vec<PriceTier>,
+}
+
+/// What takes the place of a price where the input has `min_context` tokens or more.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PriceTier {
+    pub min_context: u64,
+    pub input: f64,
+    pub output: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
 }
 
 /// Limit of one tool result. A token counts as four bytes.
@@ -134,4 +215,41 @@ pub struct Fit {
     pub source: Source,
     pub caps: Caps,
     pub quirks: Quirks,
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn an_effort_becomes_one_that_the_model_has() {
+        let check = |control: Option<ReasoningControl>, asked: &str, expected: Option<&str>| {
+            let model = ModelInfo { reasoning_control: control.clone(), ..ModelInfo::fallback("m") };
+            assert_eq!(model.effort_for(Some(asked)).as_deref(), expected, "{control:?} {asked}");
+        };
+        let levels = |words: &str| Some(ReasoningControl::Effort(words.split(' ').map(str::to_owned).collect()));
+        check(None, "xhigh", Some("xhigh"));
+        check(Some(ReasoningControl::None), "high", None);
+        check(Some(ReasoningControl::Fixed), "none", None);
+        check(Some(ReasoningControl::ThinkingToggle), "none", Some("none"));
+        check(Some(ReasoningControl::ThinkingBudget), "high", Some("high"));
+        // DeepSeek's own table: minimal to low, medium to high, ultra to max.
+        for (asked, expected) in [
+            ("none", "none"),
+            ("minimal", "low"),
+            ("low", "low"),
+            ("medium", "high"),
+            ("high", "high"),
+            ("ultra", "max"),
+        ] {
+            check(levels("none low high max"), asked, Some(expected));
+        }
+        check(levels("low medium high"), "none", Some("low"));
+        check(levels("low medium high"), "xhigh", Some("high"));
+        check(levels("none high"), "minimal", Some("high"));
+        check(levels("low"), "persistent", Some("persistent"));
+        assert_eq!(ModelInfo::fallback("m").effort_for(None), None);
+    }
 }

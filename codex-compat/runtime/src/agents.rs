@@ -321,7 +321,7 @@ impl Thread {
         Some(self.link.child(model, &base.overrides, &self.originator, &base.version, &self.id))
     }
 
-    fn child(&self, kind: &str, session: Session, settings: Settings) -> Thread {
+    fn child(&self, kind: &str, session: Session, mut settings: Settings) -> Thread {
         let base = &self.agents.base;
         let id = session.id().clone();
         let started = self.hub.started();
@@ -333,10 +333,14 @@ impl Thread {
         };
         let hub = self.hub.child();
         hub.mailbox.set_last();
+        let link = self.link.child(&settings.model, &base.overrides, &self.originator, &base.version, &id);
+        // Its model may have other words for effort, and another wire.
+        settings.effort = link.model.effort_for(settings.effort.as_deref());
+        settings.wire = link.fit.source.wire;
         Thread {
             turn: RefCell::default(),
             harness: self.harness,
-            link: self.link.child(&settings.model, &base.overrides, &self.originator, &base.version, &id),
+            link,
             settings: RefCell::new(settings.into()),
             persona: Persona { name: kind.to_owned(), depth: self.persona.depth + 1, ..Persona::default() },
             docs: self.docs.clone(),

@@ -49,7 +49,7 @@ impl Link {
         version: &str,
         thread: &ThreadId,
     ) -> Link {
-        let provider = self.client.provider().clone();
+        let provider = self.client.provider().clone().for_model(model);
         let model = match model == self.model.slug {
             true => self.model.clone(),
             false => providers::model_info(&provider, model, overrides),

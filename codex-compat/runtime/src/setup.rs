@@ -9,7 +9,7 @@ use std::{
 
 use config::{Config, Loaded, schema::WebSearchMode};
 use protocol::{ModelInfo, Settings, WireId};
-use providers::{Provider, ProviderConfig, Registry, Sources};
+use providers::{Provider, ProviderConfig, Registry, Sources, catalog::Catalog};
 
 use crate::{Local, Start, StartError, made};
 
@@ -32,17 +32,17 @@ pub(crate) struct Target {
 pub(crate) fn target(start: &Start, recorded: Option<&Settings>) -> Result<Target, StartError> {
     let config = &start.loaded.config;
     let local = start.local.as_ref().map(|local| local_provider(local, config)).transpose()?;
-    let named = config.model_provider.clone();
-    let id = local
-        .map(str::to_owned)
-        .or(named)
-        .or_else(|| recorded.map(|r| r.provider.clone()))
-        .unwrap_or_else(|| "openai".to_owned());
-    let mut provider =
-        registry(&start.loaded).provider(&id).map_err(|error| StartError::new(format!("Error: {error}")))?;
-    if start.chat_completions {
-        provider.wire = WireId::Chat;
-    }
+    let named = local.map(str::to_owned).or_else(|| config.model_provider.clone());
+    let named = named.or_else(|| recorded.map(|r| r.provider.clone()));
+    let registry = registry(&start.loaded);
+    // Nobody has named a provider; the model may (`-m groq/MODEL`).
+    let split = match (&named, &config.model) {
+        (None, Some(model)) => registry.split(model),
+        _ => None,
+    };
+    let (of_model, model) = split.map_or((None, config.model.clone()), |(id, model)| (Some(id), Some(model)));
+    let id = named.or(of_model).unwrap_or_else(|| "openai".to_owned());
+    let provider = registry.provider(&id).map_err(|error| StartError::new(format!("Error: {error}")))?;
     let same_provider = recorded.filter(|r| r.provider == id);
     let defaults = LOCAL.iter().map(|(provider, _, model)| (*provider, *model)).chain(DEFAULT_MODELS);
     let default = || defaults.into_iter().find(|(provider, _)| *provider == id).map(|(_, model)| model.to_owned());
@@ -51,12 +51,13 @@ pub(crate) fn target(start: &Start, recorded: Option<&Settings>) -> Result<Targe
             "Error: the name of the model is empty. Use -m MODEL, or `model = \"...\"` in config.toml.",
         ));
     }
-    let model =
-        config.model.clone().or_else(|| same_provider.map(|r| r.model.clone())).or_else(default).ok_or_else(|| {
-            StartError::new(format!(
-                "Error: no model is set for provider `{id}`. Use -m MODEL, or `model = \"...\"` in config.toml."
-            ))
-        })?;
+    let model = model.or_else(|| same_provider.map(|r| r.model.clone())).or_else(default).ok_or_else(|| {
+        StartError::new(format!(
+            "Error: no model is set for provider `{id}`. Use -m MODEL, or `model = \"...\"` in config.toml; \
+                 `interpreter models list --provider {id}` shows what there is."
+        ))
+    })?;
+    let provider = if start.chat_completions { provider.on_wire(WireId::Chat) } else { provider.for_model(&model) };
     let harness = match &config.harness {
         Some(id) => made::find_harness(&start.loaded, id)?,
         None => match recorded.filter(|r| r.provider == id && r.model == model) {
@@ -103,12 +104,13 @@ fn local_provider(local: &Local, config: &Config) -> Result<&'static str, StartE
 }
 
 /// All providers of the config, with keys from environment and auth.json.
-pub(crate) fn registry(loaded: &Loaded) -> Registry {
+pub fn registry(loaded: &Loaded) -> Registry {
     let mut sources = Sources::from_env();
     // Every client of today is one that Codex's SDKs start, or stands beside it.
     sources.codex_api_key = true;
     sources.openai_base_url = loaded.config.openai_base_url.clone();
     let home = &loaded.home;
+    sources.catalog = Catalog::newest(&home.cache_dir());
     for file in [home.codex_auth_file(), Some(home.auth_file())].into_iter().flatten() {
         if let Ok(text) = std::fs::read_to_string(file) {
             sources.read_auth_json(&text);
@@ -174,7 +176,7 @@ pub(crate) fn settings(start: &Start, target: &Target) -> Result<Settings, Start
         sandbox,
         approval: start.approval.unwrap_or_else(|| config::effective_approval(config)),
         mode: Default::default(),
-        effort: config.model_reasoning_effort.clone(),
+        effort: target.model.effort_for(config.model_reasoning_effort.as_deref()),
         summary: config.model_reasoning_summary.map(|s| s.as_str().to_owned()),
         verbosity: config.model_verbosity.map(|v| v.as_str().to_owned()),
         // Both replace the base prompt, the file before the older key (seen in Codex 0.171.0).

@@ -5,6 +5,7 @@
 //! models, and the only one that sees keys.
 mod auth;
 mod body;
+pub mod catalog;
 mod client;
 mod failure;
 mod headers;
@@ -20,7 +21,7 @@ pub use auth::{TokenCommand, TokenError, TokenSource};
 pub use client::{Client, Request, Signal, Sleep};
 pub use failure::AskError;
 pub use models::{ModelOverrides, model_info};
-pub use provider::{Auth, BadUrl, KeyStyle, Provider, Retries};
+pub use provider::{Auth, BadUrl, KeyStyle, Listed, Provider, Retries};
 pub use quirks::{caps_for, quirks_for};
 pub use registry::{Aws, ProviderConfig, Registry, RegistryError, Sources};
 pub use secret::Secret;

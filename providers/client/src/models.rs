@@ -1,8 +1,11 @@
-//! What is known of models without asking anyone: windows, limits, defaults. A first table by hand; the generated catalog
-//! takes its place where it knows more.
+//! What is known of models without asking anyone: windows, limits, defaults, prices. Codex's own list comes first, then the
+//! catalog, then a table by hand for what is in neither.
 use protocol::{ModelInfo, Truncation};
 
-use crate::Provider;
+use crate::{
+    Provider,
+    catalog::{Model, Reasoning},
+};
 
 /// The user's word on a model (`model_context_window`, `model_auto_compact_token_limit`, `model_max_output_tokens`), in tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,7 +17,10 @@ pub struct ModelOverrides {
 
 /// Facts of a model, the fallback where there are none (`known` is false then, and Codex warns).
 pub fn model_info(provider: &Provider, slug: &str, overrides: &ModelOverrides) -> ModelInfo {
-    let mut info = openai(slug).or_else(|| family(slug)).unwrap_or_else(|| ModelInfo::fallback(slug));
+    let entry = provider.listed_model(slug);
+    let known = openai(slug).or_else(|| entry.as_ref().map(|entry| listed(slug, entry))).or_else(|| family(slug));
+    let mut info = known.unwrap_or_else(|| ModelInfo::fallback(slug));
+    info.price = entry.and_then(|entry| entry.price);
     if !info.known && matches!(provider.id.as_str(), "ollama" | "lmstudio") {
         info.context_window = LOCAL_WINDOW;
     }
@@ -63,6 +69,20 @@ fn openai(slug: &str) -> Option<ModelInfo> {
         freeform_patch: true,
         ..ModelInfo::fallback(slug)
     })
+}
+
+/// What the catalog says; where it has no window the hand table may.
+fn listed(slug: &str, entry: &Model) -> ModelInfo {
+    let fallback = family(slug).unwrap_or_else(|| ModelInfo::fallback(slug));
+    ModelInfo {
+        known: true,
+        context_window: entry.window().unwrap_or(fallback.context_window),
+        max_output: entry.most_output().or(fallback.max_output),
+        images: entry.takes.iter().any(|kind| kind == "image"),
+        reasoning: entry.reasoning != Reasoning::None,
+        reasoning_control: entry.control(),
+        ..fallback
+    }
 }
 
 /// One row of the table: the start of a name, in lower case with `-` for `.`, and what holds for it.
@@ -165,11 +185,14 @@ fn family(slug: &str) -> Option<ModelInfo> {
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
+    use protocol::ReasoningControl;
 
     use super::*;
 
     fn provider(id: &str) -> Provider {
-        crate::Registry::default().provider(id).expect("a built-in provider")
+        let env = [("AZURE_COGNITIVE_SERVICES_RESOURCE_NAME".to_owned(), "r".to_owned())].into();
+        let sources = crate::Sources { env, ..crate::Sources::default() };
+        crate::Registry::new(Default::default(), sources).provider(id).expect("a provider of the catalog")
     }
 
     fn info(slug: &str) -> ModelInfo {
@@ -186,16 +209,40 @@ mod tests {
             freeform_patch: true,
             ..ModelInfo::fallback("gpt-5.5")
         };
-        assert_eq!(info("gpt-5.5"), expected);
-        for unknown in ["gpt-5", "o3", "gpt-5.1-codex", "mock", "gpt-5.5-mini", ""] {
+        // Codex's own list decides; what it does not say, the price, is the catalog's.
+        assert_eq!(ModelInfo { price: None, ..info("gpt-5.5") }, expected);
+        assert_eq!(info("gpt-5.5").price.map(|price| (price.input, price.output)), Some((5.0, 30.0)));
+        for unknown in ["mock", "gpt-5.5-mini", ""] {
             assert_eq!(info(unknown), ModelInfo::fallback(unknown));
         }
     }
 
     #[test]
+    fn the_catalog_knows_more() {
+        let of = |id: &str, slug: &str| model_info(&provider(id), slug, &ModelOverrides::default());
+        let effort = |words: &str| Some(ReasoningControl::Effort(words.split(' ').map(str::to_owned).collect()));
+        // A prompt may have less than prompt and answer together.
+        let gpt = of("openai", "gpt-5");
+        assert_eq!((gpt.known, gpt.context_window, gpt.max_output), (true, 272_000, Some(128_000)));
+        assert_eq!(gpt.reasoning_control, effort("minimal low medium high"));
+        let gpt = of("openai", "gpt-4.1");
+        assert_eq!((gpt.reasoning, gpt.reasoning_control), (false, Some(ReasoningControl::None)));
+        let deepseek = of("deepseek", "deepseek-v4-pro");
+        assert_eq!(deepseek.reasoning_control, effort("none low high max"));
+        assert!(!deepseek.images && deepseek.price.is_some());
+        // An answer as long as the window is no limit to ask for.
+        assert_eq!(of("azure-cognitive-services", "kimi-k2.5").max_output, None);
+        // A free variant is the model itself.
+        assert!(of("openrouter", "deepseek/deepseek-v4-pro:nitro").known);
+        let over = ModelOverrides { context_window: Some(5), max_output_tokens: Some(3), ..ModelOverrides::default() };
+        let info = model_info(&provider("deepseek"), "deepseek-v4-pro", &over);
+        assert_eq!((info.context_window, info.max_output), (5, Some(3)));
+    }
+
+    #[test]
     fn families() {
         let check = |slug: &str, window: u64, output: Option<u64>| {
-            let info = info(slug);
+            let info = family(slug).expect("a family");
             assert_eq!((info.known, info.context_window, info.max_output), (true, window, output), "{slug}");
         };
         check("claude-sonnet-4-5-20250929", 200_000, Some(32_000));

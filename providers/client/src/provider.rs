@@ -4,7 +4,11 @@ use std::{sync::Arc, time::Duration};
 use protocol::{Fit, Source, WireId};
 use reqwest::Url;
 
-use crate::{Secret, TokenCommand, quirks};
+use crate::{
+    Secret, TokenCommand,
+    catalog::{Catalog, Model, Reasoning, Values, fill},
+    quirks,
+};
 
 /// Where and how to send.
 #[derive(Debug, Clone)]
@@ -24,6 +28,26 @@ pub struct Provider {
     pub retries: Retries,
     /// Longest silence on a stream, and before its first byte.
     pub idle_timeout: Duration,
+    /// Where the catalog has its models; None: nowhere.
+    pub listed: Option<Listed>,
+}
+
+/// A place in the catalog.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    pub(crate) catalog: Catalog,
+    pub(crate) id: String,
+    /// Of the variables in its addresses.
+    pub(crate) values: Values,
+    /// The user chose neither wire nor address, so a model may.
+    pub(crate) movable: bool,
+}
+
+impl Listed {
+    /// Its id in the catalog; for a provider of the user's own another one than in the config.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
 }
 
 /// How often a request is made again. Upstream's defaults are 4 and 5, its bound 100.
@@ -95,6 +119,43 @@ impl Provider {
         Ok(url)
     }
 
+    /// Spoken to where and how this model wants it: some providers serve some models on another wire or at another address.
+    /// What the user chose stays.
+    pub fn for_model(mut self, model: &str) -> Provider {
+        let place = |listed: &Listed| {
+            let listing = listed.catalog.provider(&listed.id)?;
+            let entry = listed.catalog.model(&listed.id, model);
+            let wire = entry.as_ref().and_then(|entry| entry.wire).unwrap_or(listing.wire);
+            let url = entry.and_then(|entry| entry.url).or_else(|| listing.url(wire).map(str::to_owned))?;
+            Some((wire, fill(&url, &listed.values).ok()?))
+        };
+        if let Some((wire, url)) = self.listed.as_ref().filter(|listed| listed.movable).and_then(place) {
+            self.wire = wire;
+            self.base_url = url.trim_end_matches('/').to_owned();
+        }
+        self
+    }
+
+    /// Spoken to on this wire, whatever a model wants; at the address that the provider has for it.
+    pub fn on_wire(mut self, wire: WireId) -> Provider {
+        if let Some(listed) = self.listed.as_mut().filter(|listed| listed.movable) {
+            listed.movable = false;
+            let listing = listed.catalog.provider(&listed.id);
+            let url = listing.and_then(|listing| fill(listing.url(wire)?, &listed.values).ok());
+            if let Some(url) = url {
+                self.base_url = url.trim_end_matches('/').to_owned();
+            }
+        }
+        self.wire = wire;
+        self
+    }
+
+    /// What the catalog knows of a model here.
+    pub fn listed_model(&self, model: &str) -> Option<Model> {
+        let listed = self.listed.as_ref()?;
+        listed.catalog.model(&listed.id, model)
+    }
+
     /// Host of the base URL, in lower case; empty where it has none.
     pub fn host(&self) -> String {
         host(&self.base_url)
@@ -102,17 +163,23 @@ impl Provider {
 
     /// What a wire must know to speak to `model` here.
     pub fn fit(&self, model: &str) -> Fit {
-        Fit {
-            source: Source { provider: self.id.clone(), wire: self.wire, model: model.to_owned() },
-            caps: quirks::caps_for(&self.id, &self.base_url, model, self.wire),
-            quirks: quirks::quirks_for(&self.id, &self.base_url, model, self.wire),
+        let mut caps = quirks::caps_for(&self.id, &self.base_url, model, self.wire);
+        let mut quirks = quirks::quirks_for(&self.id, &self.base_url, model, self.wire);
+        if let Some(listed) = self.listed_model(model) {
+            caps.images &= listed.takes.iter().any(|kind| kind == "image");
+            quirks.no_temperature |= listed.temperature == Some(false);
+            if listed.reasoning == Reasoning::None && self.wire == WireId::Chat {
+                quirks.reasoning_field = Some("none".into());
+            }
         }
+        Fit { source: Source { provider: self.id.clone(), wire: self.wire, model: model.to_owned() }, caps, quirks }
     }
 
     /// Where the key goes unless configured otherwise (openinterpreter.md 3.2; Azure: its own header).
     pub(crate) fn key_style(&self) -> KeyStyle {
         let host = self.host();
-        if host.ends_with(".openai.azure.com") || host.ends_with(".cognitiveservices.azure.com") {
+        let azure = [".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"];
+        if self.wire != WireId::Messages && azure.iter().any(|end| host.ends_with(end)) {
             KeyStyle::Header("api-key")
         } else if self.wire == WireId::Messages && host != "ollama.com" {
             KeyStyle::Header("x-api-key")
@@ -175,6 +242,7 @@ mod tests {
             query: query.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect(),
             retries: Retries::default(),
             idle_timeout: Duration::from_secs(300),
+            listed: None,
         }
     }
 

@@ -8,9 +8,14 @@ use std::{
 use protocol::WireId;
 use serde::Deserialize;
 
+mod known;
+
+use self::known::{BUILT_IN, Known};
 use crate::{
-    Auth, KeyStyle, Provider, Retries, Secret, TokenCommand, TokenSource, headers,
-    provider::{host, is_loopback},
+    Auth, KeyStyle, Provider, Retries, Secret, TokenCommand, TokenSource,
+    catalog::{Catalog, Values, fill, variables},
+    headers,
+    provider::{Listed, host, is_loopback},
 };
 
 /// Upstream's `stream_idle_timeout_ms`.
@@ -67,6 +72,8 @@ pub struct Sources {
     pub codex_api_key: bool,
     /// The config key `openai_base_url`.
     pub openai_base_url: Option<String>,
+    /// What is known of providers and models.
+    pub catalog: Catalog,
 }
 
 impl Sources {
@@ -107,8 +114,15 @@ pub struct Registry {
 /// Why a provider cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
-    #[error("Model provider `{id}` not found. Known: {known}. Add others as [model_providers.{id}] in config.toml.")]
-    Unknown { id: String, known: String },
+    /// `near`: ids that may have been meant, as a sentence with a space before it.
+    #[error(
+        "Model provider `{id}` not found.{near} `interpreter providers list --all` shows all; add your own as [model_providers.{id}] in config.toml."
+    )]
+    Unknown { id: String, near: String },
+    #[error(
+        "The address of provider `{id}` has parts that come from the environment: set {missing} (for {url}), or base_url in [model_providers.{id}]."
+    )]
+    Variables { id: String, missing: String, url: String },
     #[error(
         "model_providers.{0} has no base_url. Without it no request is made, so that no key goes to the wrong server."
     )]
@@ -124,82 +138,82 @@ pub enum RegistryError {
     Header { id: String, origin: String, why: &'static str },
 }
 
-/// A built-in provider before environment and configuration.
-struct BuiltIn {
-    id: &'static str,
-    name: &'static str,
-    wire: WireId,
-    base_url: &'static str,
-    /// Variables that may hold the key, best first, and how each is sent.
-    keys: &'static [(&'static str, Option<KeyStyle>)],
-    /// Whether its own server answers nobody without a key.
-    needs_key: bool,
-}
-
-const BUILT_IN: [BuiltIn; 4] = [
-    BuiltIn {
-        id: "openai",
-        name: "OpenAI",
-        wire: WireId::Responses,
-        base_url: "https://api.openai.com/v1",
-        keys: &[("OPENAI_API_KEY", None)],
-        needs_key: true,
-    },
-    BuiltIn {
-        id: "anthropic",
-        name: "Anthropic",
-        wire: WireId::Messages,
-        base_url: "https://api.anthropic.com",
-        keys: &[("ANTHROPIC_API_KEY", None), ("ANTHROPIC_AUTH_TOKEN", Some(KeyStyle::Bearer))],
-        needs_key: true,
-    },
-    BuiltIn {
-        id: "ollama",
-        name: "Ollama",
-        wire: WireId::Responses,
-        base_url: "http://localhost:11434/v1",
-        keys: &[("OLLAMA_API_KEY", Some(KeyStyle::Bearer))],
-        needs_key: false,
-    },
-    BuiltIn {
-        id: "lmstudio",
-        name: "LM Studio",
-        wire: WireId::Responses,
-        base_url: "http://localhost:1234/v1",
-        keys: &[("LM_STUDIO_API_KEY", Some(KeyStyle::Bearer))],
-        needs_key: false,
-    },
-];
-
 impl Registry {
     pub fn new(configs: BTreeMap<String, ProviderConfig>, sources: Sources) -> Registry {
         Registry { configs, sources }
     }
 
-    /// Ids that `provider` knows, sorted.
+    /// Ids that `provider` knows, sorted: built in, configured, in the catalog.
     pub fn ids(&self) -> Vec<&str> {
-        let mut ids: Vec<&str> = BUILT_IN.iter().map(|b| b.id).chain(self.configs.keys().map(String::as_str)).collect();
+        let built_in = BUILT_IN.iter().map(|b| b.id);
+        let mut ids: Vec<&str> = built_in.chain(self.configured()).chain(self.sources.catalog.ids()).collect();
         ids.sort_unstable();
         ids.dedup();
         ids
     }
 
-    /// The provider of this name. A table of a built-in one's id changes what it names and leaves the rest; upstream
-    /// refuses such tables. A missing key is no error here: asking says it.
+    /// Ids of the tables `[model_providers.<id>]`.
+    pub fn configured(&self) -> impl Iterator<Item = &str> {
+        self.configs.keys().map(String::as_str)
+    }
+
+    pub fn catalog(&self) -> &Catalog {
+        &self.sources.catalog
+    }
+
+    /// A model that names its provider as well (`groq/llama-3.3-70b`), taken apart; None where it does not, or where `openai`
+    /// was sent to another server, whose models may have any name. Ids that themselves begin with the provider's name
+    /// (`nvidia/nemotron-...` at NVIDIA) stay whole.
+    pub fn split(&self, model: &str) -> Option<(String, String)> {
+        let moved = self.configs.get("openai").is_some_and(|config| config.base_url.is_some())
+            || self.sources.openai_base_url.is_some()
+            || self.sources.env("OPENAI_BASE_URL").is_some();
+        let (id, rest) = model.split_once('/').filter(|(_, rest)| !moved && !rest.is_empty())?;
+        let catalog = &self.sources.catalog;
+        let known = self.configs.contains_key(id) || known::built_in(id).is_some() || catalog.provider(id).is_some();
+        let whole = known && catalog.model(id, rest).is_none() && catalog.model(id, model).is_some();
+        known.then(|| (id.to_owned(), if whole { model } else { rest }.to_owned()))
+    }
+
+    /// The provider of this name. A table of the id of a built-in one changes what it names and leaves the rest; upstream
+    /// refuses such tables. So does one of the catalog's, unless it names another server: then it is a provider of its own,
+    /// with upstream's defaults. A missing key is no error here: asking says it.
     pub fn provider(&self, id: &str) -> Result<Provider, RegistryError> {
-        let built_in = BUILT_IN.iter().find(|b| b.id == id);
+        let catalog = &self.sources.catalog;
         let none = ProviderConfig::default();
-        let config = match (self.configs.get(id), built_in) {
-            (Some(config), _) => config,
-            (None, Some(_)) => &none,
-            (None, None) => {
-                return Err(RegistryError::Unknown { id: id.to_owned(), known: self.ids().join(", ") });
-            }
+        let config = self.configs.get(id).unwrap_or(&none);
+        let configured_url = config.base_url.as_deref().map(str::trim).filter(|url| !url.is_empty());
+        let namesake = |listed: &Known| {
+            configured_url.is_some_and(|url| {
+                let there = |known: &String| host(known) == host(url);
+                !listed.urls.values().any(there) && catalog.by_url(url).as_deref() != Some(id)
+            })
         };
-        if config.aws.is_some() && config.env_key.is_none() && config.experimental_bearer_token.is_none() {
+        let listed = || Some(Known::listed(catalog.provider(id)?)).filter(|listed| !namesake(listed));
+        let known = known::built_in(id).map(Known::built_in).or_else(listed);
+        if known.is_none() && !self.configs.contains_key(id) {
+            return Err(self.unknown(id));
+        }
+        let bearer = || known.iter().flat_map(|known| &known.keys).any(|(name, _)| self.key(name, None).is_some());
+        if config.aws.is_some() && config.env_key.is_none() && config.experimental_bearer_token.is_none() && !bearer() {
             return Err(RegistryError::Aws(id.to_owned()));
         }
-        let base_url = self.base_url(id, config, built_in).ok_or_else(|| RegistryError::NoBaseUrl(id.to_owned()))?;
+        let wire = config.wire_api.or(known.as_ref().map(|known| known.wire)).unwrap_or(WireId::Responses);
+        let values = self.values(config, known.as_ref());
+        let moved = configured_url.map(str::to_owned).or_else(|| self.moved(id));
+        let movable = moved.is_none() && config.wire_api.is_none();
+        let base_url = match moved {
+            Some(url) => url,
+            None => {
+                let url = known.as_ref().and_then(|known| known.url(wire));
+                let url = url.ok_or_else(|| RegistryError::NoBaseUrl(id.to_owned()))?;
+                fill(url, &values).map_err(|missing| RegistryError::Variables {
+                    id: id.to_owned(),
+                    missing: missing.join(", "),
+                    url: url.to_owned(),
+                })?
+            }
+        };
         let idle = if is_loopback(&host(&base_url)) { IDLE_LOCAL } else { IDLE };
         let retries = |configured: Option<u64>, default: u32| {
             configured.map_or(default, |n| u32::try_from(n.min(MOST_RETRIES)).unwrap_or(default))
@@ -208,10 +222,16 @@ impl Registry {
         self.check_headers(id, config)?;
         let provider = Provider {
             id: id.to_owned(),
-            name: config.name.clone().unwrap_or_else(|| built_in.map_or(id, |b| b.name).to_owned()),
-            auth: self.auth(config, built_in, &base_url),
+            name: config.name.clone().unwrap_or_else(|| known.as_ref().map_or(id, |known| &known.name).to_owned()),
+            auth: self.auth(config, known.as_ref(), &base_url, &values),
+            listed: self.listed(id, config, &base_url).map(|id| Listed {
+                catalog: catalog.clone(),
+                id,
+                values,
+                movable,
+            }),
             base_url: base_url.trim_end_matches('/').to_owned(),
-            wire: config.wire_api.or(built_in.map(|b| b.wire)).unwrap_or(WireId::Responses),
+            wire,
             headers: self.headers(config),
             query: config.query_params.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             retries: Retries {
@@ -224,26 +244,53 @@ impl Registry {
         Ok(provider)
     }
 
-    fn base_url(&self, id: &str, config: &ProviderConfig, built_in: Option<&BuiltIn>) -> Option<String> {
+    fn unknown(&self, id: &str) -> RegistryError {
+        let near = Catalog::near(id, self.ids());
+        let near = if near.is_empty() { String::new() } else { format!(" Did you mean {}?", near.join(", ")) };
+        RegistryError::Unknown { id: id.to_owned(), near }
+    }
+
+    /// An address from the environment, or the config key of OpenAI, which exist to send the key there.
+    fn moved(&self, id: &str) -> Option<String> {
         let env = |name| self.sources.env(name).map(str::to_owned);
         let port = || env("CODEX_OSS_PORT").map(|port| format!("http://localhost:{port}/v1"));
         let local = || env("CODEX_OSS_BASE_URL").or_else(port);
-        let configured = config.base_url.clone().filter(|url| !url.trim().is_empty());
-        configured
-            .or_else(|| match id {
-                // `OPENAI_BASE_URL`: upstream does not honour it; below the config key it is the kinder behaviour.
-                "openai" => self.sources.openai_base_url.clone().or_else(|| env("OPENAI_BASE_URL")),
-                "anthropic" => env("ANTHROPIC_BASE_URL"),
-                "ollama" => local().or_else(|| env("OLLAMA_HOST").map(|host| ollama_url(&host))),
-                "lmstudio" => local().or_else(|| env("LM_STUDIO_API_BASE")),
-                _ => None,
-            })
-            .or_else(|| built_in.map(|b| b.base_url.to_owned()))
+        match id {
+            // `OPENAI_BASE_URL`: upstream does not honour it; below the config key it is the kinder behaviour.
+            "openai" => self.sources.openai_base_url.clone().or_else(|| env("OPENAI_BASE_URL")),
+            "anthropic" => env("ANTHROPIC_BASE_URL"),
+            "ollama" => local().or_else(|| env("OLLAMA_HOST").map(|host| ollama_url(&host))),
+            "lmstudio" => local().or_else(|| env("LM_STUDIO_API_BASE")),
+            _ => None,
+        }
+    }
+
+    /// What the variables in a provider's addresses hold.
+    fn values(&self, config: &ProviderConfig, known: Option<&Known>) -> Values {
+        let urls = known.into_iter().flat_map(|known| known.urls.values());
+        let value = |name: &str| {
+            let region = (name == "AWS_REGION").then(|| config.aws.as_ref()?.region.as_deref()).flatten();
+            // The other name of AWS's tools for it.
+            let other = (name == "AWS_REGION").then(|| self.sources.env("AWS_DEFAULT_REGION")).flatten();
+            Some((name.to_owned(), region.or_else(|| self.sources.env(name)).or(other)?.to_owned()))
+        };
+        urls.flat_map(|url| variables(url)).filter_map(|(name, _)| value(name)).collect()
+    }
+
+    /// Where the catalog has the models of a provider: under its id, its address, or the variable of its key.
+    fn listed(&self, id: &str, config: &ProviderConfig, base_url: &str) -> Option<String> {
+        let catalog = &self.sources.catalog;
+        let own = || catalog.provider(id).map(|_| id.to_owned());
+        let by_key = || catalog.by_variable(config.env_key.as_deref()?);
+        match config.base_url {
+            None => own(),
+            Some(_) => catalog.by_url(base_url).or_else(own).or_else(by_key),
+        }
     }
 
     /// The order of openinterpreter.md 3.2: env key, inline token, command, OpenAI's own sign-in. `CODEX_API_KEY`, where it
     /// counts, beats the keys of a built-in provider, as upstream; of others it stands in for a key that is not there.
-    fn auth(&self, config: &ProviderConfig, built_in: Option<&BuiltIn>, base_url: &str) -> Auth {
+    fn auth(&self, config: &ProviderConfig, known: Option<&Known>, base_url: &str, values: &Values) -> Auth {
         let started = || if self.sources.codex_api_key { self.key("CODEX_API_KEY", None) } else { None };
         if let Some(variable) = config.env_key.as_deref().filter(|name| !name.is_empty()) {
             return self.key(variable, None).or_else(started).unwrap_or_else(|| Auth::Missing {
@@ -267,23 +314,31 @@ impl Registry {
                 instructions: config.env_key_instructions.clone(),
             });
         }
-        let Some(built_in) = built_in else { return started().unwrap_or(Auth::None) };
-        let own_server = host(base_url) == host(built_in.base_url);
+        let Some(known) = known else { return started().unwrap_or(Auth::None) };
+        let mut own = known.urls.values().filter_map(|url| fill(url, values).ok());
+        let own_server = own.any(|url| host(&url) == host(base_url));
         // The key of a built-in provider follows an address from the environment or `openai_base_url`, which exist to
         // send it there, but not one that a table with this id happens to name.
         if config.base_url.is_some() && !own_server {
             return Auth::None;
         }
-        let stated = if built_in.needs_key { started() } else { None };
-        if let Some(auth) = stated.or_else(|| built_in.keys.iter().find_map(|(name, style)| self.key(name, *style))) {
+        let own = || known.keys.iter().find_map(|(name, style)| self.key(name, *style));
+        let found = match (known.built_in, known.needs_key) {
+            (true, true) => started().or_else(own),
+            (true, false) => own(),
+            (false, _) => own().or_else(started),
+        };
+        if let Some(auth) = found {
             return auth;
         }
         let signed_by_header = self.headers(config).iter().any(|(name, _)| is_auth_header(name));
-        if built_in.needs_key && own_server && !signed_by_header {
-            let variable = built_in.keys[0].0.to_owned();
-            return Auth::Missing { variable, instructions: None };
+        match known.keys.first().filter(|_| known.needs_key && own_server && !signed_by_header) {
+            Some((variable, _)) => Auth::Missing {
+                variable: variable.clone(),
+                instructions: config.env_key_instructions.clone().or_else(|| known.instructions.clone()),
+            },
+            None => Auth::None,
         }
-        Auth::None
     }
 
     /// The key of this name: what the user stored for OpenAI by signing in, else the variable, else what is stored.

@@ -174,8 +174,20 @@ fn refused() {
     check(
         "y",
         "{}",
-        "Model provider `y` not found. Known: anthropic, lmstudio, ollama, openai, x. \
-         Add others as [model_providers.y] in config.toml.",
+        "Model provider `y` not found. `interpreter providers list --all` shows all; \
+         add your own as [model_providers.y] in config.toml.",
+    );
+    check(
+        "grok",
+        "{}",
+        "Model provider `grok` not found. Did you mean groq? `interpreter providers list --all` shows all; \
+         add your own as [model_providers.grok] in config.toml.",
+    );
+    check(
+        "databricks",
+        "{}",
+        "The address of provider `databricks` has parts that come from the environment: set DATABRICKS_HOST \
+         (for https://${DATABRICKS_HOST}/ai-gateway/mlflow/v1), or base_url in [model_providers.databricks].",
     );
     check(
         "x",
@@ -224,4 +236,138 @@ fn headers_that_cannot_be_sent_are_told_before_asking() {
         "",
         Some(&format!("model_providers.p.env_http_headers \"X A\" (from `V`): {name}")),
     );
+}
+
+/// provider-quirks.md 1 and openinterpreter.md 3.4: address, wire and key of well-known providers.
+#[test]
+fn well_known_providers() {
+    use WireId::{Chat, Messages, Responses};
+    for (id, wire, base_url, key) in [
+        ("openai", Responses, "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        ("anthropic", Messages, "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+        ("google", Chat, "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+        ("openrouter", Chat, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        ("deepseek", Chat, "https://api.deepseek.com", "DEEPSEEK_API_KEY"),
+        ("moonshotai", Chat, "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
+        ("moonshotai-cn", Chat, "https://api.moonshot.cn/v1", "MOONSHOT_API_KEY"),
+        ("kimi-for-coding", Chat, "https://api.kimi.com/coding/v1", "KIMI_API_KEY"),
+        ("zai", Chat, "https://api.z.ai/api/paas/v4", "ZAI_API_KEY"),
+        ("zai-coding-plan", Chat, "https://api.z.ai/api/coding/paas/v4", "ZAI_API_KEY"),
+        ("zhipuai", Chat, "https://open.bigmodel.cn/api/paas/v4", "ZHIPU_API_KEY"),
+        ("zhipuai-coding-plan", Chat, "https://open.bigmodel.cn/api/coding/paas/v4", "ZHIPU_API_KEY"),
+        ("alibaba", Chat, "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY"),
+        ("alibaba-cn", Chat, "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY"),
+        ("alibaba-coding-plan", Chat, "https://coding-intl.dashscope.aliyuncs.com/v1", "ALIBABA_CODING_PLAN_API_KEY"),
+        ("minimax", Messages, "https://api.minimax.io/anthropic", "MINIMAX_API_KEY"),
+        ("minimax-cn", Messages, "https://api.minimaxi.com/anthropic", "MINIMAX_API_KEY"),
+        ("minimax-coding-plan", Messages, "https://api.minimax.io/anthropic", "MINIMAX_API_KEY"),
+        ("mistral", Chat, "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+        ("xai", Responses, "https://api.x.ai/v1", "XAI_API_KEY"),
+        ("groq", Chat, "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+        ("cerebras", Chat, "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
+        ("togetherai", Chat, "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+        ("fireworks-ai", Chat, "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+        ("siliconflow", Chat, "https://api.siliconflow.com/v1", "SILICONFLOW_API_KEY"),
+        ("siliconflow-cn", Chat, "https://api.siliconflow.cn/v1", "SILICONFLOW_CN_API_KEY"),
+        ("huggingface", Chat, "https://router.huggingface.co/v1", "HF_TOKEN"),
+        ("ollama-cloud", Chat, "https://ollama.com/v1", "OLLAMA_API_KEY"),
+        ("azure", Responses, "https://r.openai.azure.com/openai/v1", "AZURE_API_KEY"),
+        ("amazon-bedrock", Chat, "https://bedrock-mantle.eu-west-1.api.aws/v1", "AWS_BEARER_TOKEN_BEDROCK"),
+        ("github-copilot", Chat, "https://api.githubcopilot.com", "GITHUB_TOKEN"),
+        ("nvidia", Chat, "https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY"),
+    ] {
+        let env = sources(&[(key, "k"), ("AZURE_RESOURCE_NAME", "r"), ("AWS_DEFAULT_REGION", "eu-west-1")]);
+        let provider = Registry::new(BTreeMap::new(), env).provider(id).expect(id);
+        let found = (provider.wire, provider.base_url.as_str(), shown(&provider.auth));
+        assert_eq!(found, (wire, base_url, format!("k from `{key}`")), "{id}");
+        let without = sources(&[("AZURE_RESOURCE_NAME", "r")]);
+        let auth = Registry::new(BTreeMap::new(), without).provider(id).expect(id).auth;
+        assert_eq!(shown(&auth), format!("missing {key} None"), "{id}");
+    }
+}
+
+/// A table of a catalog's id changes what it names; one that names another server is a provider of its own.
+#[test]
+fn a_table_over_a_catalogs_provider() {
+    let env = || sources(&[("DEEPSEEK_API_KEY", "k"), ("MINE", "m")]);
+    let check = |json: &str, wire: WireId, base_url: &str, auth: &str| {
+        let provider = registry("deepseek", json, env()).provider("deepseek").expect("a provider");
+        assert_eq!((provider.wire, provider.base_url.as_str(), shown(&provider.auth).as_str()), (wire, base_url, auth));
+        assert_eq!(provider.listed.as_ref().map(Listed::id), Some("deepseek"), "{json}");
+    };
+    let own = "https://api.deepseek.com";
+    check("{}", WireId::Chat, own, "k from `DEEPSEEK_API_KEY`");
+    check(r#"{"env_key": "MINE", "stream_max_retries": 1}"#, WireId::Chat, own, "m from `MINE`");
+    check(
+        r#"{"wire_api": "messages"}"#,
+        WireId::Messages,
+        "https://api.deepseek.com/anthropic",
+        "k from `DEEPSEEK_API_KEY`",
+    );
+    let beta = r#"{"base_url": "https://api.deepseek.com/beta"}"#;
+    check(beta, WireId::Chat, "https://api.deepseek.com/beta", "k from `DEEPSEEK_API_KEY`");
+    check(r#"{"base_url": "http://localhost:1/v1"}"#, WireId::Responses, "http://localhost:1/v1", "none");
+}
+
+#[test]
+fn providers_of_the_users_own_are_recognised() {
+    let check = |json: &str, expected: Option<&str>| {
+        let provider = registry("mine", json, Sources::default()).provider("mine").expect("a provider");
+        assert_eq!(provider.listed.as_ref().map(Listed::id), expected, "{json}");
+    };
+    check(r#"{"base_url": "https://api.z.ai/api/coding/paas/v4"}"#, Some("zai-coding-plan"));
+    check(r#"{"base_url": "https://api.z.ai/other"}"#, Some("zai"));
+    check(r#"{"base_url": "https://x.openai.azure.com/openai"}"#, Some("azure"));
+    check(r#"{"base_url": "https://proxy.example.com/v1", "env_key": "GROQ_API_KEY"}"#, Some("groq"));
+    // One key, two providers: it says nothing.
+    check(r#"{"base_url": "https://proxy.example.com/v1", "env_key": "MOONSHOT_API_KEY"}"#, None);
+    check(r#"{"base_url": "http://localhost:8000/v1"}"#, None);
+}
+
+#[test]
+fn models_may_have_a_wire_and_an_address_of_their_own() {
+    let env = || sources(&[("AZURE_RESOURCE_NAME", "r"), ("AWS_REGION", "us-west-2")]);
+    let place = |id: &str, json: &str, model: &str| {
+        let configs = if json.is_empty() { BTreeMap::new() } else { [(id.to_owned(), config(json))].into() };
+        let provider = Registry::new(configs, env()).provider(id).expect("a provider").for_model(model);
+        (provider.wire, provider.base_url)
+    };
+    let check = |id: &str, json: &str, model: &str, wire: WireId, base_url: &str| {
+        assert_eq!(place(id, json, model), (wire, base_url.to_owned()), "{id} {model}");
+    };
+    let azure = "https://r.openai.azure.com/openai/v1";
+    check("azure", "", "gpt-5.5", WireId::Responses, azure);
+    check("azure", "", "my-deployment", WireId::Responses, azure);
+    check("azure", "", "kimi-k2.5", WireId::Chat, azure);
+    check("azure", "", "claude-opus-5", WireId::Messages, "https://r.services.ai.azure.com/anthropic");
+    check("opencode", "", "claude-opus-5", WireId::Messages, "https://opencode.ai/zen");
+    let mantle = "https://bedrock-mantle.us-west-2.api.aws";
+    check("amazon-bedrock", "", "anthropic.claude-opus-5", WireId::Messages, &format!("{mantle}/anthropic"));
+    check("amazon-bedrock", "", "openai.gpt-5.5", WireId::Responses, &format!("{mantle}/openai/v1"));
+    check("amazon-bedrock", "", "zai.glm-5", WireId::Chat, &format!("{mantle}/v1"));
+    // What the user chose stays.
+    check("azure", r#"{"wire_api": "chat"}"#, "claude-opus-5", WireId::Chat, azure);
+    let minimax =
+        Registry::default().provider("minimax").expect("a provider").on_wire(WireId::Chat).for_model("MiniMax-M3");
+    assert_eq!((minimax.wire, minimax.base_url.as_str()), (WireId::Chat, "https://api.minimax.io/v1"));
+}
+
+#[test]
+fn a_model_may_name_its_provider() {
+    let check = |model: &str, expected: Option<(&str, &str)>| {
+        let split = registry("mine", r#"{"base_url": "http://h"}"#, Sources::default()).split(model);
+        assert_eq!(split, expected.map(|(id, model)| (id.to_owned(), model.to_owned())), "{model}");
+    };
+    check("groq/openai/gpt-oss-120b", Some(("groq", "openai/gpt-oss-120b")));
+    check("openrouter/anthropic/claude-opus-5", Some(("openrouter", "anthropic/claude-opus-5")));
+    check("mine/some/model", Some(("mine", "some/model")));
+    check("ollama/qwen3", Some(("ollama", "qwen3")));
+    check("gpt-5.5", None);
+    check("nobody/model", None);
+    check("groq/", None);
+    let moved = Sources { openai_base_url: Some("http://litellm/v1".into()), ..Sources::default() };
+    assert_eq!(Registry::new(BTreeMap::new(), moved).split("anthropic/claude-opus-5"), None);
+    // Ids of its models begin with its own name.
+    let nvidia = Registry::default().split("nvidia/nvidia/x").map(|(_, model)| model);
+    assert_eq!(nvidia.as_deref(), Some("nvidia/x"));
 }
