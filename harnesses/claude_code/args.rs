@@ -93,7 +93,7 @@ fn unknown(generation: Generation, cx: &Context, name: &str) -> String {
             "{start}. SendMessage is not among the tools available here. An agent that has reported is not gone on with from here: give a new one, by Agent, all that it has to know."
         ),
         // Part of the program, and switched off here.
-        _ if main && (KNOWN.contains(&name) || matches!(name, "ListMcpResourcesTool" | "ListPeers")) => {
+        _ if main && (KNOWN.contains(&name) || matches!(name, "ListMcpResourcesTool" | "ListPeers" | "Workflow")) => {
             format!("{start}. {name} is disabled for this session, in subagents as well as here.")
         }
         _ if KNOWN.contains(&name) => {

@@ -115,7 +115,7 @@ fn blocked(script: &str) -> Option<String> {
         false => format!("sleep {number} followed by: {}", further.join(" ")),
     };
     Some(format!(
-        "Blocked: {what}. To wait for a command that you started, use run_in_background: true; you are told when it ends. To wait for something else, look at it in a loop with short sleeps (`until CHECK; do sleep 2; done`). Several short sleeps in place of a long one are not meant."
+        "Blocked: {what}. To wait for a command that you started, use run_in_background: true; you are told when it ends. To wait for something else, look at it in a loop with short sleeps (`until <check>; do sleep 2; done`). Several short sleeps in place of a long one are not meant."
     ))
 }
 

@@ -59,7 +59,7 @@ pub(super) fn missing(
         }
         Outcome::Failed(Failure::Io { errno: ENOENT | ENOTDIR, .. }) => match did.len() {
             1 => Next::Do(nearby::look(record, &path)),
-            _ => wrong(&not_there(record, &path, did)),
+            _ => wrong(&not_there(record, &path, did, "")),
         },
         Outcome::Failed(Failure::NotAFile { kind: FileKind::Folder, .. } | Failure::Io { errno: EISDIR, .. }) => {
             wrong(UNREAD)
@@ -70,11 +70,11 @@ pub(super) fn missing(
     }
 }
 
-/// As the newest version has it, but for the folder.
-pub(super) fn not_there(record: &Record, path: &std::path::Path, did: &[Done]) -> String {
+/// As the newest version has it, but for what is said of the shell's folder: `cwd`.
+pub(super) fn not_there(record: &Record, path: &std::path::Path, did: &[Done], cwd: &str) -> String {
     let text = nearby::missing(record, path, did);
     let meant = text.split_once(" Did you mean ").map(|(_, meant)| format!(" Did you mean {meant}"));
-    format!("File does not exist.{}", meant.unwrap_or_default())
+    format!("File does not exist.{cwd}{}", meant.unwrap_or_default())
 }
 
 fn plan(

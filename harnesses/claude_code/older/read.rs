@@ -42,7 +42,7 @@ pub(in super::super) fn next(generation: Generation, cx: &Context, asked: &Read,
     match &first.outcome {
         Outcome::Text { text, .. } if ext == "ipynb" => Next::Answer(notebook::answer(text)),
         Outcome::Text { text, form, stamp } => lines(generation, asked, text, *form, stamp.len, did),
-        outcome => other(generation, &record, &path, &asked.path, outcome, did),
+        outcome => other(cx, generation, &path, &asked.path, outcome, did),
     }
 }
 
@@ -57,12 +57,13 @@ fn document(next: Next) -> Next {
     }
 }
 
-fn other(generation: Generation, record: &Record, path: &Path, shown: &str, outcome: &Outcome, did: &[Done]) -> Next {
+fn other(cx: &Context, generation: Generation, path: &Path, shown: &str, outcome: &Outcome, did: &[Done]) -> Next {
+    let record = &Record::of(cx);
     let wrong = |text: &str| Next::Answer(Answer::failed(generation.wrong(text)));
     match outcome {
         Outcome::Failed(Failure::Io { errno: ENOENT | ENOTDIR, .. }) => match did.len() {
             1 => Next::Do(nearby::look(record, path)),
-            _ => wrong(&not_there(record, path, did)),
+            _ => wrong(&not_there(record, path, did, &elsewhere(generation, cx, record))),
         },
         Outcome::Failed(Failure::NotAFile { kind: FileKind::Folder, .. } | Failure::Io { errno: EISDIR, .. }) => {
             Next::Answer(Answer::failed("EISDIR: illegal operation on a directory, read"))
@@ -71,6 +72,14 @@ fn other(generation: Generation, record: &Record, path: &Path, shown: &str, outc
         Outcome::Failed(failure) => Next::Answer(failed(Wanted::Read(shown), failure)),
         Outcome::Refused(refusal) => Next::Answer(refused(Wanted::Read(shown), refusal)),
         _ => Next::Answer(Answer::failed(REJECTED)),
+    }
+}
+
+/// The shell's folder, where it is not that of the start.
+fn elsewhere(generation: Generation, cx: &Context, record: &Record) -> String {
+    match generation == Generation::V2_1 && record.cwd != cx.settings.cwd {
+        true => format!(" Current working directory: {}", record.cwd.display()),
+        false => String::new(),
     }
 }
 
