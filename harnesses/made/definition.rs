@@ -88,7 +88,8 @@ impl Definition {
                     false => format!("`{key}`: {} has no tool `{name}`; it has {}", self.base, names.join(", ")),
                 }));
             };
-            if change.offered == Some(false) && *change != (ToolChange { offered: Some(false), ..ToolChange::default() })
+            if change.offered == Some(false)
+                && *change != (ToolChange { offered: Some(false), ..ToolChange::default() })
             {
                 return Err(fault(format!("`{key}`: it is not offered; remove its other keys")));
             }
@@ -103,9 +104,10 @@ impl Definition {
                     return Err(fault(format!("`{key}.name`: `{new}` is a tool of its own; choose another name")));
                 }
             }
-            change.description.as_deref().map_or(Ok(()), |text| {
-                place_check(&format!("{key}.description"), text, &places)
-            })?;
+            change
+                .description
+                .as_deref()
+                .map_or(Ok(()), |text| place_check(&format!("{key}.description"), text, &places))?;
             for path in change.properties.keys() {
                 if !paths.contains(path) {
                     let message = format!("`{key}.properties`: no property `{path}`; there are {}", paths.join(", "));
@@ -153,7 +155,8 @@ pub fn offered(harness: &'static dyn Harness) -> BTreeMap<String, Vec<String>> {
     let mut found = BTreeMap::new();
     for blank in Blank::usual(harness) {
         for tool in harness.open(&blank.cx()).tools {
-            let (protocol::ToolKind::Function(raw) | protocol::ToolKind::Custom { fallback: raw, .. }) = tool.kind else {
+            let (protocol::ToolKind::Function(raw) | protocol::ToolKind::Custom { fallback: raw, .. }) = tool.kind
+            else {
                 continue;
             };
             found.insert(tool.name, schema::paths(&raw.value()));

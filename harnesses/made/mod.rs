@@ -72,9 +72,8 @@ impl Made {
 
     /// Learned words with their places filled, as the base takes them.
     fn filled(&self, cx: &Context) -> Words {
-        let fill = |text: &String| {
-            template::fill(text, |place| template::value(cx, &self.id, place)).trim_end().to_owned()
-        };
+        let fill =
+            |text: &String| template::fill(text, |place| template::value(cx, &self.id, place)).trim_end().to_owned();
         let speaks = Made::speaks(cx);
         Words {
             prompt: self.words.prompt.as_ref().filter(|_| speaks).map(fill),
@@ -84,7 +83,9 @@ impl Made {
                 .words
                 .properties
                 .iter()
-                .map(|(tool, words)| (tool.clone(), words.iter().map(|(path, text)| (path.clone(), fill(text))).collect()))
+                .map(|(tool, words)| {
+                    (tool.clone(), words.iter().map(|(path, text)| (path.clone(), fill(text))).collect())
+                })
                 .collect(),
         }
     }
@@ -147,7 +148,8 @@ impl Made {
         for tool in opening.tools.iter_mut().filter(|tool| tool.namespace.is_none() && !outside(&tool.name)) {
             // A harness that adds to a description (a list of skills, say) has done it around these words already.
             let told = |text: &String| tool.description.contains(text.as_str());
-            let unchanged = own.tools.iter().any(|other| other.name == tool.name && other.description == tool.description);
+            let unchanged =
+                own.tools.iter().any(|other| other.name == tool.name && other.description == tool.description);
             if let Some(text) = words.tools.get(&tool.name).filter(|text| unchanged && !told(text)) {
                 tool.description.clone_from(text);
             }
@@ -157,7 +159,8 @@ impl Made {
             }
             let learned = words.properties.get(&tool.name);
             for words in learned.into_iter().chain(change.map(|change| &change.properties)) {
-                if let protocol::ToolKind::Function(raw) | protocol::ToolKind::Custom { fallback: raw, .. } = &mut tool.kind
+                if let protocol::ToolKind::Function(raw) | protocol::ToolKind::Custom { fallback: raw, .. } =
+                    &mut tool.kind
                 {
                     *raw = schema::described(raw, words);
                 }
@@ -233,7 +236,8 @@ impl Harness for Made {
     fn wants(&self, cx: &Context, moment: Moment) -> Vec<Want> {
         let mut wants = self.base.wants(cx, moment);
         if moment == Moment::Opening {
-            let described = self.words.tools.values().chain(self.words.properties.values().flat_map(|words| words.values()));
+            let described =
+                self.words.tools.values().chain(self.words.properties.values().flat_map(|words| words.values()));
             let changed = self.definition.tools.values().filter_map(|change| change.description.as_ref());
             let prompts = self.words.lead.iter().chain(&self.words.prompt).chain(&self.definition.prompt);
             for want in prompts.chain(described).chain(changed).flat_map(|text| template::wants(text)) {

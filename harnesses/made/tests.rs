@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 
 use pretty_assertions::assert_eq;
 use protocol::{
-    Answer, Block, BlockKind, Body, Captured, Content, Done, Entry, Exit, Outcome, Part, SandboxMode, SandboxPolicy, Stop,
-    Usage, World,
+    Answer, Block, BlockKind, Body, Captured, Content, Done, Entry, Exit, Outcome, Part, SandboxMode, SandboxPolicy,
+    Stop, Usage, World,
 };
 use serde_json::json;
 
@@ -73,13 +73,23 @@ fn mistakes_are_named_with_the_next_step() {
         "base = \"pi\"\n[tools.bash]\nname = \"a b\"\n",
         "`tools.bash.name`: `a b` is no name for a tool; use 1 to 64 letters, digits, `_`, `-`",
     );
-    check("base = \"pi\"\n[tools.bash]\nname = \"b\"\noffered = false\n", "`tools.bash`: it is not offered; remove its other keys");
+    check(
+        "base = \"pi\"\n[tools.bash]\nname = \"b\"\noffered = false\n",
+        "`tools.bash`: it is not offered; remove its other keys",
+    );
     check(
         "base = \"pi\"\n[tools.read.properties]\nfile = \"x\"\n",
         "`tools.read.properties`: no property `file`; there are path, offset, limit",
     );
-    check("base = \"pi\"\n[answers]\nsuccess = \"{{text}}\"\n", "`answers.success`: no place `{{text}}`; there are answer, tool");
-    assert!(fault("base = \"pi\"\nprompt = \"{{nope}}\"\n").1.starts_with("`prompt`: no place `{{nope}}`; there are base_prompt, "));
+    check(
+        "base = \"pi\"\n[answers]\nsuccess = \"{{text}}\"\n",
+        "`answers.success`: no place `{{text}}`; there are answer, tool",
+    );
+    assert!(
+        fault("base = \"pi\"\nprompt = \"{{nope}}\"\n")
+            .1
+            .starts_with("`prompt`: no place `{{nope}}`; there are base_prompt, ")
+    );
     let both = Definition::parse("base = \"pi\"\nprompt = \"a\"\n", Some("b".to_owned())).unwrap_err();
     assert_eq!(both.message, "`prompt` is set, and there is a prompt.md too: keep one of the two");
 }
@@ -155,7 +165,11 @@ fn blocks_before_the_prompt_are_the_originals() {
     let blocks = |id: &str, lead: &[&str]| {
         let s = Stage::new(base(id), &[]);
         let opening = Made::learned(base(id), words(lead)).open(&s.cx());
-        opening.instructions.iter().map(|(_, content)| content.text().lines().next().unwrap().to_owned()).collect::<Vec<_>>()
+        opening
+            .instructions
+            .iter()
+            .map(|(_, content)| content.text().lines().next().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(blocks("claude-code", &["I am."]), ["I am.", "PROMPT"]);
     assert_eq!(blocks("claude-code", &["One.", "Two."]), ["One.", "Two.", "PROMPT"]);
@@ -268,7 +282,9 @@ fn calls_that_a_server_leaves_in_the_text_are_found_by_their_new_names() {
 
 #[test]
 fn a_summary_begins_anew_in_the_same_words() {
-    let made = defined("base = \"claude-code\"\nprompt = \"MINE\"\n[tools.Bash]\nname = \"terminal\"\n[tools.Bash.properties]\ncommand = \"what to run\"\n");
+    let made = defined(
+        "base = \"claude-code\"\nprompt = \"MINE\"\n[tools.Bash]\nname = \"terminal\"\n[tools.Bash.properties]\ncommand = \"what to run\"\n",
+    );
     let mut s = Stage::new(made, &[]);
     s.push(user("Fix it."));
     s.said = made.say(&s.cx(), &s.items);
@@ -286,7 +302,10 @@ fn another_definition_is_another_dialect() {
     assert_eq!(dialect(RENAMED), dialect(RENAMED));
     assert_ne!(dialect(RENAMED), dialect("base = \"pi\"\n"));
     assert_eq!(Made::learned(base("pi"), Words::default()).dialect(), "pi");
-    assert_eq!(defined(RENAMED).guards(&Stage::new(base("pi"), &[]).cx()), base("pi").guards(&Stage::new(base("pi"), &[]).cx()));
+    assert_eq!(
+        defined(RENAMED).guards(&Stage::new(base("pi"), &[]).cx()),
+        base("pi").guards(&Stage::new(base("pi"), &[]).cx())
+    );
 }
 
 #[test]
