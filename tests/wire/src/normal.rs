@@ -17,7 +17,7 @@ const RULES: &[Rule] = &[
     Rule { pattern: r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", instead: "<UUID>" },
     Rule { pattern: r"(\bID: |<task-id>|agentId: )(<UUID>|[a-z0-9]{9,17}\b)", instead: "$1<ID>" },
     Rule { pattern: r"\b(bash-|agent-|bg_)[a-z0-9]{8}\b", instead: "$1<ID>" },
-    Rule { pattern: r"waited_ms: \d+", instead: "waited_ms: <N>" },
+    Rule { pattern: r"(waited|duration)_ms: \d+", instead: "${1}_ms: <N>" },
     Rule { pattern: r"Chunk ID: [0-9a-f]+", instead: "Chunk ID: <ID>" },
     Rule { pattern: r"(session ID|process id|pid:|PID:?) \d+", instead: "$1 <N>" },
     Rule { pattern: r#"(<HOME>|/tmp|/var/tmp)/(<[A-Z]+>|[^\s'"<>)\]])+"#, instead: "<PATH>" },

@@ -17,7 +17,7 @@ pub(crate) struct Pair {
     pub(crate) title: &'static str,
     /// Command of the original.
     pub(crate) program: &'static str,
-    /// It searches with the `rg` on PATH, and fetches one where it finds none.
+    /// It searches with the `rg` on PATH; without one it fetches one, or searches in another way.
     pub(crate) needs_rg: bool,
     original: fn(&Start<'_>) -> io::Result<Invocation>,
     ours: Ours,
@@ -102,7 +102,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         harness: "qwen-code",
         title: "qwen",
         program: "qwen",
-        needs_rg: false,
+        needs_rg: true,
         original: qwen,
         ours: Ours { model: "qwen3-coder-plus", ..CHAT },
     },
