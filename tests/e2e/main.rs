@@ -15,4 +15,5 @@ mod learn;
 mod made;
 mod matrix;
 mod prefix;
+mod providers;
 mod resume;

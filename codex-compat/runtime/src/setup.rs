@@ -35,9 +35,10 @@ pub(crate) fn target(start: &Start, recorded: Option<&Settings>) -> Result<Targe
     let named = local.map(str::to_owned).or_else(|| config.model_provider.clone());
     let named = named.or_else(|| recorded.map(|r| r.provider.clone()));
     let registry = registry(&start.loaded);
-    // Nobody has named a provider; the model may (`-m groq/MODEL`).
+    // Nobody has named a provider; the model may (`-m groq/MODEL`), but not that of a project, which chooses no provider.
+    let of_project = start.loaded.place(&["model"]).is_some_and(|place| place.layer == config::LayerKind::Project);
     let split = match (&named, &config.model) {
-        (None, Some(model)) => registry.split(model),
+        (None, Some(model)) if !of_project => registry.split(model),
         _ => None,
     };
     let (of_model, model) = split.map_or((None, config.model.clone()), |(id, model)| (Some(id), Some(model)));

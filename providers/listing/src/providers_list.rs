@@ -96,7 +96,7 @@ impl Entry {
             Ok(Auth::Key { from, .. }) => from.replace('`', ""),
             Ok(Auth::Command(_)) => "command".to_owned(),
             Ok(Auth::Missing { variable, .. }) => format!("{variable} (not set)"),
-            Err(RegistryError::Variables { missing, .. }) => format!("{missing} (not set)"),
+            Err(RegistryError::Variables { missing, .. }) => format!("needs {missing}"),
             Err(_) => "-".to_owned(),
         }
     }

@@ -28,18 +28,17 @@ pub(crate) fn table<const N: usize>(head: [&str; N], right: &[usize], rows: &[[S
 
 /// A count of tokens in three digits: `1.05M`, `262k`, `512`; `-` for 0, which means that it is not known.
 pub(crate) fn tokens(n: u64) -> String {
-    let short = |unit: u64, name: &str| {
-        let (whole, hundredths) = (n / unit, n % unit * 100 / unit);
-        match (whole, hundredths) {
-            (_, 0) | (100.., _) => format!("{whole}{name}"),
-            (10.., _) => format!("{whole}.{}{name}", hundredths / 10).replace(".0", ""),
-            _ => format!("{whole}.{}{name}", format!("{hundredths:02}").trim_end_matches('0')),
-        }
+    let short = |unit: f64, name: &str| {
+        let count = n as f64 / unit;
+        let digits = format!("{count:.*}", if count < 10.0 { 2 } else { usize::from(count < 100.0) });
+        let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+        format!("{digits}{name}")
     };
     match n {
         0 => "-".to_owned(),
-        1_000_000.. => short(1_000_000, "M"),
-        1_000.. => short(1_000, "k"),
+        // From here on thousands would be shown as 1000k.
+        999_500.. => short(1e6, "M"),
+        1_000.. => short(1e3, "k"),
         _ => n.to_string(),
     }
 }
@@ -69,7 +68,9 @@ mod tests {
         check(262_144, "262k");
         check(1_000_000, "1M");
         check(1_050_000, "1.05M");
-        check(1_048_576, "1.04M");
+        check(1_048_576, "1.05M");
+        check(999_999, "1M");
+        check(65_499, "65.5k");
         check(10_000_000, "10M");
         check(10_040_000, "10M");
     }
