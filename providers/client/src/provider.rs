@@ -167,7 +167,8 @@ impl Provider {
         let mut quirks = quirks::quirks_for(&self.id, &self.base_url, model, self.wire);
         if let Some(listed) = self.listed_model(model) {
             caps.images &= listed.takes.iter().any(|kind| kind == "image");
-            quirks.no_temperature |= listed.temperature == Some(false);
+            // On Messages such models take 1, and dialects send no other.
+            quirks.no_temperature |= listed.temperature == Some(false) && self.wire != WireId::Messages;
             if listed.reasoning == Reasoning::None && self.wire == WireId::Chat {
                 quirks.reasoning_field = Some("none".into());
             }

@@ -371,3 +371,17 @@ fn a_model_may_name_its_provider() {
     let nvidia = Registry::default().split("nvidia/nvidia/x").map(|(_, model)| model);
     assert_eq!(nvidia.as_deref(), Some("nvidia/x"));
 }
+
+/// What the catalog says of a model is heeded beside the table of quirks.
+#[test]
+fn fits_of_listed_models() {
+    let fit = |id: &str, model: &str| {
+        let fit = Registry::default().provider(id).expect("a provider").for_model(model).fit(model);
+        (fit.caps.images, fit.quirks.no_temperature, fit.quirks.reasoning_field)
+    };
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(fit("groq", "llama-3.3-70b-versatile"), (false, false, some("none")));
+    assert_eq!(fit("openrouter", "openai/gpt-5.5"), (true, true, some("reasoning")));
+    assert_eq!(fit("openrouter", "unheard/of"), (true, false, some("reasoning")));
+    assert_eq!(fit("anthropic", "claude-opus-5"), (true, false, None));
+}
