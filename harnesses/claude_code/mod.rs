@@ -149,7 +149,7 @@ impl ClaudeCode {
             "Bash" => bash::next(generation, cx, &Bash::of(&input.map), did),
             "BashOutput" => background::bash_output(generation, cx, input, did),
             "Edit" if newest => edit::next(cx, &Edit::of(&input.map), generation.reads_first(), did),
-            "Edit" => older::edit::next(generation, cx, &Edit::of(&input.map), did),
+            "Edit" => older::edit::next(generation, cx, &older::edit::of(&input.map), did),
             "EnterPlanMode" => plan::enter(generation, cx, input, did),
             "ExitPlanMode" => plan::exit(generation, cx, input, did),
             "Glob" => search::glob(generation, cx, input, did),

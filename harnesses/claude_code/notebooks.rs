@@ -93,7 +93,7 @@ fn change(generation: Generation, notebook: &mut Value, input: &Input, mode: &st
             Ok(match with_ids {
                 true => format!("Inserted cell {made} with {new}"),
                 false if generation.newest() => format!("Inserted a new cell with {new}"),
-                false => format!("Inserted cell {} with {new}", id.unwrap_or_default()),
+                false => format!("Inserted cell {} with {new}", id.unwrap_or("undefined")),
             })
         }
         (_, None) => Err(NO_ID.to_owned()),

@@ -60,7 +60,9 @@ pub(super) fn glob(generation: Generation, cx: &Context, input: &Input, did: &[D
         Ok(found) => found,
         Err(answer) => return Next::Answer(answer),
     };
-    let mut hits: Vec<&Hit> = found.hits.iter().filter(|hit| hit.kind == FileKind::File).collect();
+    let hidden = generation >= Generation::V2_1 || input.text("pattern").split('/').any(|part| part.starts_with('.'));
+    let seen = |hit: &&Hit| hit.kind == FileKind::File && (hidden || !is_hidden(&hit.path, &root));
+    let mut hits: Vec<&Hit> = found.hits.iter().filter(seen).collect();
     hits.sort_by(|a, b| (a.mtime_ns, &a.path).cmp(&(b.mtime_ns, &b.path)));
     if hits.is_empty() {
         return Next::Answer(Answer::plain("No files found"));
@@ -109,7 +111,7 @@ fn whereabouts(
         Some(Outcome::Stat { kind, .. }) => Ok(*kind),
         Some(Outcome::Failed(Failure::Io { .. })) => {
             let shown = match input.given("path") {
-                Some(path) if generation >= Generation::V2_1 => path.to_owned(),
+                Some(path) if generation >= Generation::V2_0 => path.to_owned(),
                 _ => root.display().to_string(),
             };
             let text = format!("{what} does not exist: {shown}");
@@ -138,10 +140,12 @@ fn found<'a>(generation: Generation, tool: &str, done: &'a Done) -> Result<&'a F
         Outcome::Paths(found) | Outcome::Matches(found) => Ok(found),
         Outcome::Failed(Failure::Other(text)) if generation.newest() => Err(rejected(text)),
         // The older ones say nothing of a bad pattern.
-        Outcome::Failed(Failure::Other(_)) => Err(Answer::plain("No files found")),
+        Outcome::Failed(Failure::Other(_)) => Ok(&NOTHING),
         other => Err(trouble(tool, other)),
     }
 }
+
+static NOTHING: Found = Found { hits: Vec::new(), more: false };
 
 /// What ripgrep did not take.
 fn rejected(why: &str) -> Answer {
@@ -171,22 +175,34 @@ fn globs(text: &str) -> Vec<String> {
 
 /// Numbers that are none of lines, in the order and words of the original.
 fn bad_number(generation: Generation, input: &Input) -> Option<Answer> {
-    let bad = |key: &str| {
-        let number = input.map.get(key).and_then(Value::as_f64)?;
-        (number < 0.0 || number.fract() != 0.0).then_some(number)
-    };
     if !generation.newest() {
         return None;
     }
     for (key, more) in [("head_limit", " Pass 0 for unlimited."), ("offset", "")] {
-        if let Some(number) = bad(key) {
+        if let Some(number) = bad(input, key) {
             let text = format!("{key} must be a whole number of 0 or more, got {number}.{more}");
             return Some(Answer::failed(generation.wrong(&text)));
         }
     }
-    let flag = [("context", "-C"), ("-C", "-C"), ("-B", "-B"), ("-A", "-A")];
-    let (_, flag) = flag.into_iter().find(|(key, _)| bad(key).is_some())?;
+    let flag = bad_context(input)?;
     Some(rejected(&format!("error parsing flag {flag}: value is not a valid number: invalid digit found in string")))
+}
+
+fn bad(input: &Input, key: &str) -> Option<f64> {
+    let number = input.map.get(key).and_then(Value::as_f64)?;
+    (number < 0.0 || number.fract() != 0.0).then_some(number)
+}
+
+/// ripgrep's flag for it.
+fn bad_context(input: &Input) -> Option<&'static str> {
+    let flags = [("context", "-C"), ("-C", "-C"), ("-B", "-B"), ("-A", "-A")];
+    flags.into_iter().find(|(key, _)| bad(input, key).is_some()).map(|(_, flag)| flag)
+}
+
+/// A name below `root` that begins with a dot.
+fn is_hidden(path: &Path, root: &Path) -> bool {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    below.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
 fn relative(path: &Path, cwd: &Path) -> String {
@@ -224,11 +240,13 @@ pub(super) fn grep(generation: Generation, cx: &Context, input: &Input, did: &[D
         return Next::Do(vec![Action::World(World::Grep(Search {
             root,
             pattern: input.text("pattern").to_owned(),
-            globs: match generation.newest() {
+            globs: match generation >= Generation::V2_1 {
                 true => VERSIONING.iter().map(|name| format!("!{name}")).chain(globs(input.text("glob"))).collect(),
                 false => globs(input.text("glob")),
             },
-            overrides: generation.newest(),
+            overrides: generation >= Generation::V2_0,
+            // The newest runs ripgrep in the folder that it searches.
+            glob_base: (!generation.newest()).then(|| record.cwd.clone()),
             types: input.given("type").map(str::to_owned).into_iter().collect(),
             ignore_case: input.flag("-i").unwrap_or(false),
             multiline: input.flag("multiline").unwrap_or(false),
@@ -240,6 +258,8 @@ pub(super) fn grep(generation: Generation, cx: &Context, input: &Input, did: &[D
         }))]);
     };
     let found = match found(generation, input.tool, done) {
+        // The older ones say nothing of a bad number either.
+        Ok(_) if bad_context(input).is_some() => &NOTHING,
         Ok(found) => found,
         Err(answer) => return Next::Answer(answer),
     };
@@ -254,7 +274,7 @@ pub(super) fn grep(generation: Generation, cx: &Context, input: &Input, did: &[D
         groups: before + after > 0,
         offset: number("offset").unwrap_or(0),
         limit: match number("head_limit") {
-            Some(0) => None,
+            Some(0) if generation.newest() => None,
             None if generation.newest() => Some(ENTRIES),
             limit => limit,
         },
@@ -298,10 +318,12 @@ impl Show<'_> {
         let mut said = Vec::new();
         match self.generation {
             Generation::V1_0 | Generation::V2_0 => {}
-            Generation::V2_1 if self.asked => {
-                said.extend(self.limit.map(|limit| format!("limit: {limit}")));
+            Generation::V2_1 if self.asked || self.offset > 0 => {
+                let limit = self.limit.filter(|limit| *limit > 0);
+                said.push(format!("limit: {}", limit.map_or("undefined".to_owned(), |limit| limit.to_string())));
                 said.push(format!("offset: {}", self.offset));
             }
+            Generation::V2_1 => {}
             _ => {
                 said.extend(cut.map(|limit| format!("limit: {limit}")));
                 said.extend((self.offset > 0).then(|| format!("offset: {}", self.offset)));
@@ -317,6 +339,9 @@ impl Show<'_> {
             return "No files found".to_owned();
         }
         let (shown, said) = self.page(hits);
+        if shown.is_empty() && !self.generation.newest() {
+            return "No files found".to_owned();
+        }
         if shown.is_empty() {
             return format!("No entries at this offset. [Showing results with pagination = {said}]");
         }
@@ -340,7 +365,12 @@ impl Show<'_> {
                 let sign = if *context { '-' } else { ':' };
                 let start = |line: &mut String| {
                     if self.paths {
-                        line.push_str(&format!("{path}{sign}"));
+                        // 2.1 looks for the path's end at a colon.
+                        let whole = self.generation == Generation::V2_1 && *context && !text.contains(':');
+                        match whole {
+                            true => line.push_str(&format!("{}{sign}", hit.path.display())),
+                            false => line.push_str(&format!("{path}{sign}")),
+                        }
                     }
                     if self.numbers {
                         line.push_str(&format!("{number}{sign}"));
@@ -370,6 +400,10 @@ impl Show<'_> {
             return "No matches found".to_owned();
         }
         let (shown, said) = self.page(lines);
+        if shown.is_empty() && !self.generation.newest() {
+            let note = if said.is_empty() { said } else { format!("\n\n[Showing results with pagination = {said}]") };
+            return format!("No matches found{note}");
+        }
         if shown.is_empty() {
             return format!("No entries at this offset\n\n[Showing results with pagination = {said}]");
         }
@@ -392,8 +426,13 @@ impl Show<'_> {
             true => all,
             false => (shown.iter().map(|(_, n)| n).sum(), shown.len()),
         };
+        let bare = !self.paths && !self.generation.newest();
+        let (total, files) = if bare { (0, 0) } else { (total, files) };
         let lines = match shown.is_empty() {
+            true if !self.generation.newest() => vec!["No matches found".to_owned()],
             true => vec!["No entries at this offset".to_owned()],
+            // Without the path the older ones do not find the number.
+            false if bare => shown.iter().map(|(_, n)| n.to_string()).collect(),
             false => shown.iter().map(|(path, n)| format!("{path}:{n}")).collect(),
         };
         let said = if said.is_empty() { said } else { format!(" with pagination = {said}") };

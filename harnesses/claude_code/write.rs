@@ -65,6 +65,9 @@ pub(super) fn next(generation: Generation, cx: &Context, input: &Input, did: &[D
                 false => wrong(UNREAD),
             }
         }
+        Outcome::Failed(Failure::Io { errno: ENOTDIR, .. }) if !generation.newest() => {
+            Next::Answer(Answer::failed(format!("ENOTDIR: not a directory, open '{}'", path.display())))
+        }
         Outcome::Failed(Failure::Io { errno: ENOTDIR, .. }) => {
             wrong(&format!("Error calling tool (Write): ENOTDIR: not a directory, stat '{}'", path.display()))
         }

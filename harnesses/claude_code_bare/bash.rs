@@ -157,12 +157,13 @@ pub(crate) fn failure(output: &Captured, exit: &Exit, left: bool) -> String {
         text.push('\n');
         text.push_str(LEFT);
     }
-    middle_cut(&text)
+    middle_cut(&text, SPARED)
 }
 
-pub(crate) fn middle_cut(text: &str) -> String {
+/// `spared`: what is beyond the limit by no more than that is shown.
+pub(crate) fn middle_cut(text: &str, spared: usize) -> String {
     let all: Vec<char> = text.chars().collect();
-    let Some(cut) = all.len().checked_sub(FAILED_SHOWN).filter(|cut| *cut > SPARED) else { return text.to_owned() };
+    let Some(cut) = all.len().checked_sub(FAILED_SHOWN).filter(|cut| *cut > spared) else { return text.to_owned() };
     let head: String = all[..FAILED_SHOWN / 2].iter().collect();
     let tail: String = all[all.len() - FAILED_SHOWN / 2..].iter().collect();
     format!("{head}\n\n... [{cut} characters truncated] ...\n\n{tail}")
@@ -265,8 +266,8 @@ mod tests {
 
     #[test]
     fn a_failed_text_is_cut_in_the_middle_only_where_it_pays() {
-        assert_eq!(middle_cut(&"y".repeat(11_024)), "y".repeat(11_024));
-        let cut = middle_cut(&"y".repeat(11_025));
+        assert_eq!(middle_cut(&"y".repeat(11_024), SPARED), "y".repeat(11_024));
+        let cut = middle_cut(&"y".repeat(11_025), SPARED);
         assert_eq!(cut, format!("{0}\n\n... [1025 characters truncated] ...\n\n{0}", "y".repeat(5_000)));
     }
 

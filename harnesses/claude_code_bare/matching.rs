@@ -13,8 +13,17 @@ pub(crate) struct Found {
 
 /// None: it does not stand there.
 pub(crate) fn find(text: &str, old: &str, new: &str) -> Option<Found> {
+    find_with(text, old, new, quoted_like)
+}
+
+/// As older versions do: quotes of the new text stay as they were given.
+pub(crate) fn find_plain(text: &str, old: &str, new: &str) -> Option<Found> {
+    find_with(text, old, new, |_, new| new.to_owned())
+}
+
+fn find_with(text: &str, old: &str, new: &str, quoted: fn(&str, &str) -> String) -> Option<Found> {
     let view = View::of(text);
-    let (old, new) = resolve(&view.text, old, new)?;
+    let (old, new) = resolve(&view.text, old, new, quoted)?;
     let hits: Vec<usize> = view.text.match_indices(&old).map(|(at, _)| at).collect();
     // Taking out a line's whole text takes its end too.
     let take_line_end = new.is_empty() && !old.ends_with('\n');
@@ -35,12 +44,12 @@ pub(crate) fn find(text: &str, old: &str, new: &str) -> Option<Found> {
 }
 
 /// `old` as it stands in `text`, and `new` to match.
-fn resolve(text: &str, old: &str, new: &str) -> Option<(String, String)> {
+fn resolve(text: &str, old: &str, new: &str, quoted: fn(&str, &str) -> String) -> Option<(String, String)> {
     if text.contains(old) {
         return Some((old.to_owned(), new.to_owned()));
     }
     if let Some(actual) = with_any_quotes(text, old) {
-        let new = quoted_like(&actual, new);
+        let new = quoted(&actual, new);
         return Some((actual, new));
     }
     let plain = undisguised(old);

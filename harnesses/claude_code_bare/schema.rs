@@ -26,6 +26,12 @@ pub(crate) fn check(tool: &str, schema: &Value, rules: Rules, args: &str) -> Res
         Err(_) if rules == Rules::Latest => return Err(unreadable(tool, args)),
         Err(_) => Value::Null,
     };
+    if rules == Rules::Third && !value.is_object() && !value.is_null() {
+        return Err(format!(
+            "InputValidationError: {tool} failed due to the following issue:\nThe parameter `` type is expected as `object` but provided as `{}`",
+            kind_of(&value)
+        ));
+    }
     let mut map = match value {
         Value::Object(map) => map,
         Value::Array(list) => list.into_iter().enumerate().map(|(at, v)| (at.to_string(), v)).collect(),

@@ -16,13 +16,17 @@ pub(in super::super) fn next(generation: Generation, cx: &Context, bash: &Bash, 
         let text = failure(generation, output, exit);
         return Next::Answer(Answer::failed(text));
     }
-    let long = chars(&output.text) > SHOWN;
+    // In characters, and without the blanks around it in those that cut.
+    let long = match generation {
+        Generation::V2_1 => chars(&output.text) > SHOWN,
+        _ => chars(trim(&output.text)) > SHOWN,
+    };
     if long && generation == Generation::V2_1 && did.len() == 1 {
         let text = output.text.clone();
         return Next::Do(vec![Action::World(World::Save { text, hint: "bash-output".into() })]);
     }
     let mut text = match generation {
-        Generation::V2_1 => bash::shown(output, did),
+        Generation::V2_1 if long => bash::shown(output, did),
         _ if long => cut(&output.text),
         _ => trim(&output.text).to_owned(),
     };
@@ -46,9 +50,9 @@ fn failure(generation: Generation, output: &Captured, exit: &Exit) -> String {
     };
     match (start.is_empty(), text.is_empty()) {
         (true, true) => "Error".to_owned(),
-        (true, false) => middle_cut(text),
+        (true, false) => middle_cut(text, 0),
         (false, true) => start,
-        (false, false) => middle_cut(&format!("{start}\n{text}")),
+        (false, false) => middle_cut(&format!("{start}\n{text}"), 0),
     }
 }
 

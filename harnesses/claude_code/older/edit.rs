@@ -1,8 +1,10 @@
 //! The Edit tool of the older versions: the same checks, and the changed lines in the answer.
 use protocol::{Action, Answer, Change, Done, Expect, Failure, FileKind, New, Outcome, ReadAs, Stamp, TextForm, World};
 
+use serde_json::{Map, Value};
+
 use super::generation::Generation;
-use super::shared::args::Edit;
+use super::shared::args::{Edit, text, tidy};
 use super::shared::edit::{EDITABLE, MODIFIED, UNREAD};
 use super::shared::record::{self, Record};
 use super::shared::refusal::{EISDIR, ENOENT, ENOTDIR, REJECTED, Wanted, failed, refused};
@@ -40,6 +42,13 @@ pub(in super::super) fn next(generation: Generation, cx: &Context, edit: &Edit, 
     }
 }
 
+/// The arguments; blanks at line ends are dropped in Markdown too.
+pub(in super::super) fn of(map: &Map<String, Value>) -> Edit {
+    let edit = Edit::of(map);
+    let new = tidy("", &edit.old, &text(map, "new_string").unwrap_or_default());
+    Edit { new, ..edit }
+}
+
 /// What comes of a path that is no file that can be edited: the file is made where the old text is empty.
 pub(super) fn missing(
     generation: Generation,
@@ -56,6 +65,9 @@ pub(super) fn missing(
         Outcome::Failed(Failure::Io { errno: ENOENT, .. }) if old.is_empty() => {
             let new = New::Whole { text: new.to_owned(), like: None };
             Next::Do(vec![Action::World(World::Change(vec![Change { path, to: None, new, expect: Expect::Absent }]))])
+        }
+        Outcome::Failed(Failure::Io { errno: ENOTDIR, .. }) if old.is_empty() => {
+            Next::Answer(Answer::failed(format!("ENOTDIR: not a directory, open '{}'", path.display())))
         }
         Outcome::Failed(Failure::Io { errno: ENOENT | ENOTDIR, .. }) => match did.len() {
             1 => Next::Do(nearby::look(record, &path)),
@@ -100,7 +112,7 @@ fn plan(
         return Ok(Change { path, to: None, new, expect });
     }
     readable(generation, record, &edit.path, stamp)?;
-    match matching::find(text, &edit.old, &edit.new) {
+    match matching::find_plain(text, &edit.old, &edit.new) {
         Some(found) if edit.all || found.count == 1 => {
             Ok(Change { path, to: None, new: New::Splices(found.splices), expect })
         }
@@ -118,7 +130,8 @@ pub(super) fn readable(generation: Generation, record: &Record, shown: &str, sta
     }
     match record.seen.get(&path) {
         None => wrong(UNREAD),
-        Some(seen) if !record::same(&seen.stamp, stamp) => wrong(MODIFIED),
+        // They go by the time of a file alone.
+        Some(seen) if seen.stamp.mtime_ns != stamp.mtime_ns || !record::same(&seen.stamp, stamp) => wrong(MODIFIED),
         Some(_) => Ok(()),
     }
 }
@@ -148,7 +161,7 @@ fn changed(generation: Generation, edit: &Edit, before: &Outcome) -> String {
     if edit.old.is_empty() {
         return snippet::whole(path, &edit.new);
     }
-    let splices = matching::find(text, &edit.old, &edit.new).map(|found| found.splices).unwrap_or_default();
+    let splices = matching::find_plain(text, &edit.old, &edit.new).map(|found| found.splices).unwrap_or_default();
     let at = splices.first().map_or(0, |(range, _)| range.start as usize);
     let line = text.get(..at).map_or(0, |before| before.matches('\n').count());
     snippet::changed(path, &spliced(text, &splices), line, &edit.new)

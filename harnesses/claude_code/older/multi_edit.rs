@@ -3,7 +3,7 @@
 use protocol::{Action, Answer, Change, Done, Expect, New, Outcome, ReadAs, World};
 
 use super::args::Input;
-use super::edit::{missing, not_found, readable, several};
+use super::edit::{self, missing, not_found, readable, several};
 use super::generation::Generation;
 use super::shared::args::Edit;
 use super::shared::edit::EDITABLE;
@@ -56,7 +56,7 @@ pub(in super::super) fn next(generation: Generation, cx: &Context, input: &Input
 
 fn edits(input: &Input) -> Vec<Edit> {
     let list = input.map.get("edits").and_then(|edits| edits.as_array()).map(Vec::as_slice).unwrap_or_default();
-    list.iter().filter_map(|edit| edit.as_object()).map(Edit::of).collect()
+    list.iter().filter_map(|edit| edit.as_object()).map(edit::of).collect()
 }
 
 fn check(text: &str, edit: &Edit) -> Result<(), String> {

@@ -63,7 +63,7 @@ fn other(cx: &Context, generation: Generation, path: &Path, shown: &str, outcome
     match outcome {
         Outcome::Failed(Failure::Io { errno: ENOENT | ENOTDIR, .. }) => match did.len() {
             1 => Next::Do(nearby::look(record, path)),
-            _ => wrong(&not_there(record, path, did, &elsewhere(generation, cx, record))),
+            _ => wrong(&not_there(record, path, did, &elsewhere(cx, record))),
         },
         Outcome::Failed(Failure::NotAFile { kind: FileKind::Folder, .. } | Failure::Io { errno: EISDIR, .. }) => {
             Next::Answer(Answer::failed("EISDIR: illegal operation on a directory, read"))
@@ -76,15 +76,15 @@ fn other(cx: &Context, generation: Generation, path: &Path, shown: &str, outcome
 }
 
 /// The shell's folder, where it is not that of the start.
-fn elsewhere(generation: Generation, cx: &Context, record: &Record) -> String {
-    match generation == Generation::V2_1 && record.cwd != cx.settings.cwd {
+fn elsewhere(cx: &Context, record: &Record) -> String {
+    match record.cwd != cx.settings.cwd {
         true => format!(" Current working directory: {}", record.cwd.display()),
         false => String::new(),
     }
 }
 
 fn lines(generation: Generation, asked: &Read, text: &str, form: TextForm, bytes: u64, did: &[Done]) -> Next {
-    if bytes > WHOLE && asked.limit.is_none() {
+    if bytes > WHOLE && asked.limit.is_none() && asked.offset.is_none() {
         return Next::Answer(Answer::failed(generation.wrong(&too_large("size", &size(bytes)))));
     }
     let mark = if form.bom { "\u{feff}" } else { "" };
