@@ -15,6 +15,12 @@ pub(super) fn aborted_after(took: Millis) -> String {
     format!("aborted by user after {:.1}s", took as f64 / 1000.0)
 }
 
+/// Why more rights are wanted, without a word that they are.
+pub(super) const BARE_JUSTIFICATION: &str = "`justification` requires an explicit `sandbox_permissions`; use `sandbox_permissions: \"require_escalated\"` for unsandboxed execution, or omit `justification`.";
+
+/// A command that is a patch and nothing else.
+pub(super) const BARE_PATCH: &str = r#"apply_patch verification failed: patch detected without explicit call to apply_patch. Rerun as ["apply_patch", "<patch>"]"#;
+
 /// A command that was never started.
 pub(super) fn not_started(why: &str) -> String {
     let rejected = format!("Rejected({why:?})");

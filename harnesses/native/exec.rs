@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use protocol::{
-    Action, Answer, Call, Captured, Done, Escalation, Exit, Failure, Millis, Outcome, Refusal, Run, Shell, TaskId,
-    World,
+    Action, Answer, ApprovalPolicy, Call, Captured, Done, Escalation, Exit, Failure, Millis, Outcome, Refusal, Run,
+    SandboxMode, Shell, TaskId, TaskOp, Truncation, World,
 };
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 
-use super::{answers, patch, paths::absolute, shell_patch, truncate};
-use crate::{Context, Next, args};
+use super::{answers, arguments, patch, paths::absolute, shell_patch, truncate};
+use crate::{Context, Next};
 
 /// Wait for output: default and bounds.
 const YIELD: Millis = 10_000;
@@ -21,25 +21,32 @@ const POLL_BOUNDS: (Millis, Millis) = (5_000, 300_000);
 const KEEP: u64 = 1 << 20;
 
 #[derive(Debug, Deserialize)]
-struct ExecArgs {
+struct ExecCommandArgs {
     cmd: String,
     workdir: Option<String>,
     shell: Option<String>,
     login: Option<bool>,
-    #[serde(default)]
-    tty: bool,
+    tty: Option<bool>,
     yield_time_ms: Option<u64>,
-    max_output_tokens: Option<u64>,
-    #[serde(default)]
-    sandbox_permissions: Permissions,
+    max_output_tokens: Option<usize>,
+    sandbox_permissions: Option<Permissions>,
+    /// Not offered either, and whatever is in it is more than there is.
+    additional_permissions: Option<IgnoredAny>,
     justification: Option<String>,
     prefix_rule: Option<Vec<String>>,
 }
 
-#[derive(Debug, Default, PartialEq, Deserialize)]
+impl ExecCommandArgs {
+    /// It asks for more rights than the sandbox gives.
+    fn wants_more(&self) -> bool {
+        self.additional_permissions.is_some()
+            || !matches!(self.sandbox_permissions, None | Some(Permissions::UseDefault))
+    }
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Permissions {
-    #[default]
     UseDefault,
     RequireEscalated,
     /// Not offered, but known to models that were trained on it; there is nothing finer to ask for here.
@@ -48,17 +55,31 @@ enum Permissions {
 }
 
 pub(super) fn exec_command(cx: &Context, call: &Call, did: &[Done]) -> Next {
-    let args: ExecArgs = match args::read(&call.args) {
+    let args: ExecCommandArgs = match arguments::read_in_environment(&call.args) {
         Ok(args) => args,
-        Err(error) => return reject(answers::bad_arguments(&error)),
+        Err(text) => return reject(text),
     };
+    if args.justification.is_some() && args.sandbox_permissions.is_none() {
+        return reject(answers::BARE_JUSTIFICATION.to_owned());
+    }
+    if patch::reads(&args.cmd) {
+        return reject(answers::BARE_PATCH.to_owned());
+    }
     let cwd = args.workdir.as_deref().filter(|dir| !dir.is_empty()).map(|dir| absolute(&cx.settings.cwd, dir));
     if let Some(found) = shell_patch::find(&args.cmd) {
+        // No command is run, so no gate sees the wish for more rights.
+        let policy = cx.settings.approval;
+        let full = cx.settings.sandbox.mode == SandboxMode::DangerFullAccess;
+        if args.wants_more() && policy == ApprovalPolicy::Never && !full {
+            return reject(answers::escalation(policy));
+        }
         let base = cwd.as_ref().unwrap_or(&cx.settings.cwd);
         let base = found.dir.as_deref().map_or_else(|| base.clone(), |dir| absolute(base, dir));
         return match patch::step(&found.patch, &base, cx.settings.sandbox.mode, did) {
             patch::Step::Do(actions) => Next::Do(actions),
             patch::Step::Ran(text) => {
+                let budget = budget(cx, args.max_output_tokens);
+                let text = truncate::shown(&Captured::whole(text), budget);
                 Next::Answer(Answer::plain(format!("Wall time: 0.0000 seconds\nOutput:\n{text}")))
             }
             patch::Step::Rejected(text) => reject(text),
@@ -70,19 +91,19 @@ pub(super) fn exec_command(cx: &Context, call: &Call, did: &[Done]) -> Next {
     }
 }
 
-fn run(cx: &Context, args: ExecArgs, cwd: Option<PathBuf>) -> Run {
-    let login = args.login.unwrap_or(true) && cx.settings.feature("allow_login_shell", true);
-    // Upstream falls back to the user's shell where the name is not one of a shell.
-    let known = |name: &String| {
-        let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
-        matches!(name.trim_end_matches(".exe"), "bash" | "zsh" | "sh" | "pwsh" | "powershell" | "cmd")
-    };
-    let escalate = (args.sandbox_permissions != Permissions::UseDefault)
+fn run(cx: &Context, args: ExecCommandArgs, cwd: Option<PathBuf>) -> Run {
+    let escalate = args
+        .wants_more()
         .then(|| Escalation { justification: args.justification, prefix: args.prefix_rule.unwrap_or_default() });
+    let login = args.login.unwrap_or(true) && cx.settings.feature("allow_login_shell", true);
+    let shell = match args.shell {
+        Some(name) => Shell::Named { name, login },
+        None => Shell::Fresh { program: None, login },
+    };
     Run {
-        shell: Shell::Fresh { program: args.shell.filter(known), login },
+        shell,
         cwd,
-        tty: args.tty,
+        tty: args.tty.unwrap_or(false),
         yield_after: Some(args.yield_time_ms.unwrap_or(YIELD).clamp(YIELD_BOUNDS.0, YIELD_BOUNDS.1)),
         escalate,
         keep: KEEP,
@@ -90,32 +111,42 @@ fn run(cx: &Context, args: ExecArgs, cwd: Option<PathBuf>) -> Run {
     }
 }
 
+/// What is read first, and by itself: the session has to be there before the rest counts.
+#[derive(Debug, Deserialize)]
+struct TerminalSessionArgs {
+    session_id: i32,
+}
+
 #[derive(Debug, Deserialize)]
 struct StdinArgs {
-    session_id: i32,
-    #[serde(default)]
-    chars: String,
+    chars: Option<String>,
     yield_time_ms: Option<u64>,
-    max_output_tokens: Option<u64>,
+    max_output_tokens: Option<usize>,
 }
 
 pub(super) fn write_stdin(cx: &Context, call: &Call, did: &[Done]) -> Next {
-    let args: StdinArgs = match args::read(&call.args) {
-        Ok(args) => args,
-        Err(error) => return reject(answers::bad_arguments(&error)),
+    let session = match arguments::read(&call.args) {
+        Ok(TerminalSessionArgs { session_id }) => session_id,
+        Err(text) => return reject(text),
     };
-    let Ok(task) = u64::try_from(args.session_id).map(TaskId) else {
-        return reject(format!("write_stdin failed: Unknown process id {}", args.session_id));
+    let unknown = || reject(format!("write_stdin failed: Unknown process id {session}"));
+    let Ok(task) = u64::try_from(session).map(TaskId) else { return unknown() };
+    let args: StdinArgs = match (arguments::read(&call.args), did.last().map(|done| &done.outcome)) {
+        (Ok(args), _) => args,
+        (Err(_), None) => return Next::Do(vec![Action::World(World::Task(TaskOp::List))]),
+        (Err(text), Some(Outcome::Tasks(tasks))) if tasks.iter().any(|known| known.task == task) => {
+            return reject(text);
+        }
+        (Err(_), Some(_)) => return unknown(),
     };
     match did.last() {
         None => {
-            let (low, high) = if args.chars.is_empty() { POLL_BOUNDS } else { YIELD_BOUNDS };
+            let chars = args.chars.unwrap_or_default();
+            let (low, high) = if chars.is_empty() { POLL_BOUNDS } else { YIELD_BOUNDS };
             let wait = args.yield_time_ms.unwrap_or(INPUT_YIELD).clamp(low, high);
-            Next::Do(vec![Action::World(World::Stdin { task, bytes: args.chars.into_bytes(), wait })])
+            Next::Do(vec![Action::World(World::Stdin { task, bytes: chars.into_bytes(), wait })])
         }
-        Some(Done { outcome: Outcome::Failed(Failure::NoSuchTask(task)), .. }) => {
-            reject(format!("write_stdin failed: Unknown process id {}", task.0))
-        }
+        Some(Done { outcome: Outcome::Failed(Failure::NoSuchTask(_)), .. }) => unknown(),
         Some(Done { outcome: Outcome::Failed(Failure::Other(why)), .. }) => {
             reject(format!("write_stdin failed: {why}"))
         }
@@ -123,10 +154,10 @@ pub(super) fn write_stdin(cx: &Context, call: &Call, did: &[Done]) -> Next {
     }
 }
 
-fn ran(cx: &Context, done: &Done, cmd: &str, max_tokens: Option<u64>) -> Next {
+fn ran(cx: &Context, done: &Done, cmd: &str, max_tokens: Option<usize>) -> Next {
     match &done.outcome {
         Outcome::Ran { output, exit, task, left, .. } => {
-            let budget = truncate::budget(cx.model.truncation, cx.settings, max_tokens);
+            let budget = budget(cx, max_tokens);
             Next::Answer(Answer::plain(report(done, output, exit, *task, *left, budget)))
         }
         Outcome::Failed(Failure::Spawn { errno, message } | Failure::Io { errno, message, .. }) => {
@@ -156,15 +187,13 @@ fn ran(cx: &Context, done: &Done, cmd: &str, max_tokens: Option<u64>) -> Next {
     }
 }
 
+fn budget(cx: &Context, max_tokens: Option<usize>) -> Truncation {
+    let max_tokens = max_tokens.map(|tokens| u64::try_from(tokens).unwrap_or(u64::MAX));
+    truncate::budget(cx.model.truncation, cx.settings, max_tokens)
+}
+
 /// The whole result text of a command.
-fn report(
-    done: &Done,
-    output: &Captured,
-    exit: &Exit,
-    task: Option<TaskId>,
-    left: bool,
-    budget: protocol::Truncation,
-) -> String {
+fn report(done: &Done, output: &Captured, exit: &Exit, task: Option<TaskId>, left: bool, budget: Truncation) -> String {
     let state = match (exit.code(), task) {
         (Some(code), _) => format!("Process exited with code {code}"),
         (None, Some(task)) => format!("Process running with session ID {}", task.0),
@@ -183,7 +212,7 @@ fn report(
 
 /// The result of a command that ended well.
 pub(super) fn finished(cx: &Context, done: &Done, output: &Captured) -> String {
-    let budget = truncate::budget(cx.model.truncation, cx.settings, None);
+    let budget = budget(cx, None);
     report(done, output, &Exit::Code(0), None, false, budget)
 }
 
@@ -199,6 +228,7 @@ fn command_line(action: &Action) -> String {
         Shell::Fresh { program, login } => {
             (program.as_deref().unwrap_or("/bin/bash"), if *login { "-lc" } else { "-c" })
         }
+        Shell::Named { name, login } => (name.as_str(), if *login { "-lc" } else { "-c" }),
         Shell::Kept(_) => ("/bin/bash", "-c"),
     };
     format!("{program} {flag} {}", quoted(&run.script))

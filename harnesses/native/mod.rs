@@ -1,6 +1,7 @@
 //! `native`: Codex's own dialect, the default. Commands through `exec_command` and `write_stdin`, edits through
 //! `apply_patch`; names, schemas and result formats are those of Codex 0.171.0, prose is ours. Runs over all three wires.
 mod answers;
+mod arguments;
 mod compact;
 mod context;
 mod exec;

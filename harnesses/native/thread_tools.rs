@@ -5,27 +5,30 @@ use protocol::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::answers;
+use super::{answers, arguments};
 use crate::{Next, args};
 
 #[derive(Debug, Deserialize)]
-struct PlanArgs {
+#[serde(deny_unknown_fields)]
+struct UpdatePlanArgs {
+    #[serde(default)]
     explanation: Option<String>,
-    plan: Vec<Step>,
+    plan: Vec<PlanItemArg>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Step {
+#[serde(deny_unknown_fields)]
+struct PlanItemArg {
     step: String,
     status: PlanStatus,
 }
 
 pub(super) fn update_plan(call: &Call, did: &[Done]) -> Next {
-    let args: PlanArgs = match args::read(&call.args) {
+    let args: UpdatePlanArgs = match arguments::read(&call.args) {
         Ok(args) => args,
-        Err(error) => return reject(answers::bad_arguments(&error)),
+        Err(text) => return reject(text),
     };
-    let steps = args.plan.into_iter().map(|Step { step, status }| PlanStep { step, status }).collect();
+    let steps = args.plan.into_iter().map(|PlanItemArg { step, status }| PlanStep { step, status }).collect();
     match did.last().map(|done| &done.outcome) {
         None => Next::Do(vec![Action::Session(Session::Plan { steps, explanation: args.explanation })]),
         Some(Outcome::Refused(refusal)) => reject(answers::refusal(refusal)),
@@ -54,9 +57,9 @@ struct AskOption {
 }
 
 pub(super) fn request_user_input(call: &Call, did: &[Done]) -> Next {
-    let args: AskArgs = match args::read(&call.args) {
+    let args: AskArgs = match arguments::read(&call.args) {
         Ok(args) => args,
-        Err(error) => return reject(answers::bad_arguments(&error)),
+        Err(text) => return reject(text),
     };
     let questions = args.questions.into_iter().map(|asked| Question {
         id: asked.id,

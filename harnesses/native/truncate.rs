@@ -44,7 +44,8 @@ pub(super) fn middle_out(text: &str, budget: Truncation) -> Option<String> {
     let dropped = &text[head.len()..text.len() - tail.len()];
     let marker = match budget {
         Truncation::Bytes(_) => format!("…{} chars truncated…", dropped.chars().count()),
-        Truncation::Tokens(_) => format!("…{} tokens truncated…", dropped.len().div_ceil(4)),
+        // Counted as if characters of several bytes could be cut in two, as upstream does.
+        Truncation::Tokens(_) => format!("…{} tokens truncated…", (text.len() - keep).div_ceil(4)),
     };
     Some(format!("{head}{marker}{tail}"))
 }
@@ -88,9 +89,14 @@ mod tests {
         check(&accents, Truncation::Bytes(10_000), header, "é…33356 chars truncated…\né", 10_110);
         check(&accents, Truncation::Tokens(2_000), header, "\n…13009 tokens truncated…", 8_110);
 
+        let euros = Captured::whole("€".repeat(400));
+        let header = "Warning: truncated output (original token count: 300)\nTotal output lines: 1\n\n€";
+        check(&euros, Truncation::Tokens(7), header, "€…293 tokens truncated…€", 127);
+
         let half = "y\n".repeat(1 << 18);
         let cut = Some(Cut { at: half.len(), omitted: 1_951_458 });
-        let capped = Captured { text: half.clone() + &half, cut, bytes: 3_000_034, lines: 1_500_000, log: None };
+        let capped =
+            Captured { text: half.clone() + &half, cut, bytes: 3_000_034, lines: 1_500_000, ..Captured::default() };
         let header = "Warning: truncated output (original token count: 750009)\n... 1951458 bytes omitted ...\n\ny";
         check(&capped, Truncation::Bytes(10_000), header, "y\n…1038607 chars truncated…y\n", 10_117);
         check(&capped, Truncation::Tokens(10_000), header, "y\n…252152 tokens truncated…y\n", 40_117);

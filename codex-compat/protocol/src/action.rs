@@ -161,6 +161,9 @@ impl Run {
 pub enum Shell {
     /// A new shell: `program -c script` or `-lc`. None: the user's shell where it is bash, zsh or sh, else `/bin/bash`, else `/bin/sh`.
     Fresh { program: Option<String>, login: bool },
+    /// As `Fresh`, with the shell that Codex takes for a name such as `bash` or `/opt/bin/zsh`: the user's where it is of that
+    /// kind, else the one on PATH, else `/bin/sh`.
+    Named { name: String, login: bool },
     /// A shell that lives on under this name (SWE-agent).
     Kept(String),
 }

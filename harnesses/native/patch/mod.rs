@@ -11,8 +11,8 @@ use std::{
 };
 
 use protocol::{
-    Action, Change, Done, Encoding, Eol, Expect, Failure, FileKind, Millis, New, Outcome, ReadAs, Refusal, SandboxMode, TextForm,
-    World,
+    Action, Change, Done, Encoding, Eol, Expect, Failure, FileKind, Millis, New, Outcome, ReadAs, Refusal, SandboxMode,
+    TextForm, World,
 };
 
 use self::{
@@ -32,6 +32,11 @@ pub(crate) enum Step {
     Ran(String),
     /// It was not tried, and why.
     Rejected(String),
+}
+
+/// Whether the text is a patch as it stands, an empty one too.
+pub(crate) fn reads(text: &str) -> bool {
+    matches!(parse::parse(text), Ok(_) | Err(PatchError::Empty))
 }
 
 /// The program of a patch: look at each file; change all of them; if one was changed meanwhile, both once more.

@@ -2,7 +2,7 @@
 use pretty_assertions::assert_eq;
 use protocol::{
     Answer, Blob, Content, Escalation, Failure, FileKind, PlanStatus, PlanStep, ReadAs, Refusal, Run, Session, Shell,
-    Stamp, World,
+    Stamp, TaskInfo, TaskOp, World,
 };
 use serde_json::json;
 
@@ -21,15 +21,19 @@ fn commands() {
     let login = Shell::Fresh { program: None, login: true };
     let plain = Run { shell: login.clone(), yield_after: Some(10_000), ..Run::new("ls") };
     assert_eq!(run(json!({"cmd": "ls"})), plain);
-    assert_eq!(run(json!({"cmd": "ls", "shell": "nosuchshell", "more": 1})), plain);
+    let nulls = json!({"cmd": "ls", "shell": null, "login": null, "tty": null, "yield_time_ms": null, "workdir": null,
+        "max_output_tokens": null, "sandbox_permissions": null, "justification": null, "more": 1});
+    assert_eq!(run(nulls), plain);
     let escalate = Some(Escalation { justification: Some("why".into()), prefix: vec!["git".into()] });
     let full = json!({"cmd": "ls", "workdir": "sub/../x", "shell": "/bin/sh", "login": false, "tty": true, "yield_time_ms": 1,
         "sandbox_permissions": "require_escalated", "justification": "why", "prefix_rule": ["git"]});
-    let shell = Shell::Fresh { program: Some("/bin/sh".into()), login: false };
+    let shell = Shell::Named { name: "/bin/sh".into(), login: false };
     let expected =
         Run { shell, cwd: Some("/w/x".into()), tty: true, yield_after: Some(250), escalate, ..plain.clone() };
     assert_eq!(run(full), expected);
     assert_eq!(run(json!({"cmd": "ls", "yield_time_ms": 99_000})).yield_after, Some(30_000));
+    let more = run(json!({"cmd": "ls", "additional_permissions": {}}));
+    assert_eq!(more.escalate, Some(Escalation { justification: None, prefix: Vec::new() }));
 }
 
 #[test]
@@ -41,7 +45,26 @@ fn stdin() {
     assert_eq!(sent(json!({"session_id": 7, "chars": "y\n"})), expected("y\n", 250));
     assert_eq!(sent(json!({"session_id": 7, "chars": "y\n", "yield_time_ms": 60_000})), expected("y\n", 30_000));
     assert_eq!(sent(json!({"session_id": 7})), expected("", 5_000));
-    assert_eq!(sent(json!({"session_id": 7, "yield_time_ms": 900_000})), expected("", 300_000));
+    assert_eq!(sent(json!({"session_id": 7, "chars": null, "yield_time_ms": 900_000})), expected("", 300_000));
+}
+
+#[test]
+fn a_session_is_looked_up_before_its_arguments_count() {
+    let stage = Stage::new();
+    let call = call("write_stdin", json!({"session_id": 7, "chars": 5}));
+    let list = Action::World(World::Task(TaskOp::List));
+    assert_eq!(stage.next(&call, &[]), Next::Do(vec![list.clone()]));
+    let check = |tasks: Vec<TaskInfo>, expected: &str| {
+        let expected = Next::Reject { answer: Answer::plain(expected), note: expected.to_owned() };
+        assert_eq!(stage.next(&call, &[done(list.clone(), Outcome::Tasks(tasks), 1)]), expected);
+    };
+    let known =
+        TaskInfo { task: TaskId(7), command: "cat".into(), exit: Exit::Running, started: 0, pid: None, log: None };
+    check(Vec::new(), "write_stdin failed: Unknown process id 7");
+    check(
+        vec![known],
+        "failed to parse function arguments: invalid type: integer `5`, expected a string at line 1 column 25",
+    );
 }
 
 /// The answer to a call, given what came of its one Action.
@@ -131,7 +154,8 @@ fn calls_that_come_to_nothing() {
     let arguments = |name: &str, args: &str, message: &str| {
         check(&raw_call(name, args), &format!("failed to parse function arguments: {message}"));
     };
-    arguments("exec_command", "", "missing field `cmd` at line 1 column 2");
+    arguments("exec_command", "", "EOF while parsing a value at line 1 column 0");
+    arguments("exec_command", "{}", "missing field `cmd` at line 1 column 2");
     arguments("exec_command", "{", "EOF while parsing an object at line 1 column 1");
     arguments("exec_command", r#"{"cmd":5}"#, "invalid type: integer `5`, expected a string at line 1 column 8");
     arguments("exec_command", r#"{"cmd":"rm -rf /tm"#, "EOF while parsing a string at line 1 column 18");
@@ -145,6 +169,33 @@ fn calls_that_come_to_nothing() {
         "update_plan",
         r#"{"plan":[{"step":"a","status":"done"}]}"#,
         "unknown variant `done`, expected one of `pending`, `in_progress`, `completed` at line 1 column 36",
+    );
+    arguments(
+        "update_plan",
+        "[]",
+        "invalid length 1, expected struct UpdatePlanArgs with 2 elements at line 1 column 2",
+    );
+    arguments(
+        "update_plan",
+        r#"{"plan":[{"step":"a","note":1}]}"#,
+        "unknown field `note`, expected `step` or `status` at line 1 column 27",
+    );
+    let command = |args: &str, expected: &str| check(&raw_call("exec_command", args), expected);
+    command(
+        r#"{"cmd":"ls","justification":""}"#,
+        "`justification` requires an explicit `sandbox_permissions`; use `sandbox_permissions: \"require_escalated\"` for unsandboxed execution, or omit `justification`.",
+    );
+    let bare = "apply_patch verification failed: patch detected without explicit call to apply_patch. Rerun as [\"apply_patch\", \"<patch>\"]";
+    command(r#"{"cmd":" *** Begin Patch\n*** Delete File: a\n*** End Patch\n"}"#, bare);
+    command(r#"{"cmd":"*** Begin Patch\n*** End Patch"}"#, bare);
+    command(r#"{"cmd":"<<'EOF'\n*** Begin Patch\n*** Delete File: a\n*** End Patch\nEOF"}"#, bare);
+    command(
+        r#"{"cmd":"apply_patch <<E\n*** Begin Patch\n*** Delete File: a\n*** End Patch\nE","sandbox_permissions":"require_escalated"}"#,
+        "approval policy is Never; reject command — you cannot ask for escalated permissions if the approval policy is Never",
+    );
+    check(
+        &raw_call("view_image", r#"{"path":"a","detail":"low"}"#),
+        "view_image.detail only supports `high` or `original`; omit `detail` for default high resized behavior, got `low`",
     );
     check(&raw_call("nosuch", "{}"), "unsupported call: nosuch");
     check(&raw_call("shell", "{}"), "unsupported call: shell");
@@ -165,10 +216,21 @@ fn images() {
     assert_eq!(stage.next(&view, &[]), Next::Do(vec![action.clone()]));
     let blob = Blob::new("b", "image/png", [1u8]);
     let stamp = Stamp { len: 1, mtime_ns: 0, hash: String::new() };
-    let media = Outcome::Media { blob: blob.clone(), original: None, shown: None, stamp };
-    let image = Part::Image { blob, detail: Some("high".into()) };
+    let of_size = |size| Outcome::Media { blob: blob.clone(), original: Some(size), shown: None, stamp: stamp.clone() };
+    let look = |max_side| {
+        let what = ReadAs::Image { max_side: Some(max_side), max_bytes: None };
+        Action::World(World::Read { path: "/w/a.png".into(), what })
+    };
+    let large = done(action.clone(), of_size((3000, 2500)), 1);
+    assert_eq!(stage.next(&view, std::slice::from_ref(&large)), Next::Do(vec![look(1727)]));
+    let image = Part::Image { blob: blob.clone(), detail: Some("high".into()) };
     let answer = Answer { content: Content::Parts(vec![image]), error: None, after: Vec::new() };
-    assert_eq!(stage.next(&view, &[done(action, media, 1)]), Next::Answer(answer));
+    let fitted = done(look(1727), of_size((3000, 2500)), 1);
+    assert_eq!(stage.next(&view, &[large, fitted]), Next::Answer(answer.clone()));
+    assert_eq!(stage.next(&view, &[done(action, of_size((40, 20)), 1)]), Next::Answer(answer));
+    let mut takes_original = Stage::new();
+    takes_original.model.freeform_patch = true;
+    assert_eq!(takes_original.next(&view, &[]), Next::Do(vec![look(6000)]));
     let failed = |failure, expected: &str| check_answer(&stage, &view, Outcome::Failed(failure), expected);
     let path = PathBuf::from("/w/a.png");
     failed(

@@ -1,6 +1,7 @@
 //! Which shell runs a script, and how it tells the folder that it ended in.
 use std::{
     ffi::{OsStr, OsString},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -24,13 +25,36 @@ fn choose(user: Option<&OsStr>, exists: impl Fn(&Path) -> bool) -> PathBuf {
     user.or_else(|| Some(bash).filter(|bash| exists(bash))).unwrap_or(Path::new("/bin/sh")).to_owned()
 }
 
+/// The shell for a name, as measured of Codex 0.171.0: only the kind of shell counts, which is the file name without its
+/// ending, and of a path not the folder.
+fn named(name: &str, user: &Path, search: Option<&OsStr>, exists: impl Fn(&Path) -> bool) -> PathBuf {
+    let kind = Path::new(name).file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    if !matches!(kind, "bash" | "zsh" | "sh") {
+        return "/bin/sh".into();
+    }
+    if user.file_name() == Some(OsStr::new(kind)) {
+        return user.to_owned();
+    }
+    let folders = search.into_iter().flat_map(std::env::split_paths).filter(|folder| folder.is_absolute());
+    let found = folders.map(|folder| folder.join(kind)).find(|path| exists(path));
+    found.unwrap_or_else(|| "/bin/sh".into())
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
 /// Program and arguments for a script, as events show them.
 pub fn shell_argv(shell: &Shell, script: &str) -> Vec<String> {
     let (program, login) = match shell {
-        Shell::Fresh { program, login } => (program.clone(), *login),
-        Shell::Kept(_) => (None, false),
+        Shell::Fresh { program: Some(program), login } => (program.into(), *login),
+        Shell::Fresh { program: None, login } => (user_shell(), *login),
+        Shell::Named { name, login } => {
+            (named(name, &user_shell(), std::env::var_os("PATH").as_deref(), is_program), *login)
+        }
+        Shell::Kept(_) => (user_shell(), false),
     };
-    let program = program.unwrap_or_else(|| user_shell().to_string_lossy().into_owned());
+    let program = program.to_string_lossy().into_owned();
     vec![program, if login { "-lc" } else { "-c" }.to_owned(), script.to_owned()]
 }
 
@@ -58,6 +82,27 @@ mod tests {
         check(Some("/usr/bin/fish"), &["/usr/bin/fish", "/bin/bash"], "/bin/bash");
         check(Some("bash"), &["bash", "/bin/bash"], "/bin/bash");
         check(None, &[], "/bin/sh");
+    }
+
+    #[test]
+    fn names() {
+        let check = |name: &str, expected: &str| {
+            let there = ["/usr/bin/sh", "/opt/bin/bash", "/w/zsh"];
+            let exists = |path: &Path| there.iter().any(|t| Path::new(t) == path);
+            let search = Some(OsStr::new("w:/nowhere:/usr/bin:/opt/bin"));
+            assert_eq!(named(name, Path::new("/bin/bash"), search, exists), Path::new(expected), "{name}");
+        };
+        check("bash", "/bin/bash");
+        check("/opt/bin/bash", "/bin/bash");
+        check("bash.exe", "/bin/bash");
+        check("sh", "/usr/bin/sh");
+        check("/bin/sh", "/usr/bin/sh");
+        check("/nosuch/sh", "/usr/bin/sh");
+        check("zsh", "/bin/sh");
+        check("/w/zsh", "/bin/sh");
+        check("Bash", "/bin/sh");
+        check("fish", "/bin/sh");
+        check("", "/bin/sh");
     }
 
     #[test]
