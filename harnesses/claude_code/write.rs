@@ -18,15 +18,20 @@ pub(super) fn next(generation: Generation, cx: &Context, input: &Input, did: &[D
     let wanted = Wanted::Write(shown);
     let wrong = |text: &str| Next::Answer(Answer::failed(generation.wrong(text)));
     // Blanks at line ends are dropped, as by Edit.
-    let content = match generation.newest() {
+    let content = match generation >= Generation::V2_0 {
         true => tidy(shown, "whole", input.text("content")),
         false => input.text("content").to_owned(),
     };
     let Some(first) = did.first() else {
         return Next::Do(vec![Action::World(World::Read { path, what: ReadAs::Text { max_bytes: EDITABLE } })]);
     };
+    // 2.0 and 2.1 keep the line ends of a file.
+    let like = match &first.outcome {
+        Outcome::Text { form, .. } if matches!(generation, Generation::V2_0 | Generation::V2_1) => Some(*form),
+        _ => None,
+    };
     let write = |expect: Expect| {
-        let new = New::Whole { text: content.clone(), like: None };
+        let new = New::Whole { text: content.clone(), like };
         Next::Do(vec![Action::World(World::Change(vec![Change { path: path.clone(), to: None, new, expect }]))])
     };
     if let Some(change) = did.get(1) {
@@ -34,8 +39,9 @@ pub(super) fn next(generation: Generation, cx: &Context, input: &Input, did: &[D
         return Next::Answer(match &change.outcome {
             Outcome::Changed(_) => Answer::plain(match (&first.outcome, generation.newest()) {
                 // A file without content counts as none.
-                (Outcome::Text { text, .. }, true) if text.is_empty() => {
-                    format!("File created successfully at: {shown}{CURRENT}{renamed}")
+                (Outcome::Text { text, .. }, newest) if text.is_empty() && generation >= Generation::V2_0 => {
+                    let current = if newest { CURRENT } else { "" };
+                    format!("File created successfully at: {shown}{current}{renamed}")
                 }
                 (Outcome::Text { .. }, true) => {
                     format!("The file {shown} has been updated successfully.{CURRENT}{renamed}")

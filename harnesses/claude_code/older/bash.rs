@@ -16,11 +16,8 @@ pub(in super::super) fn next(generation: Generation, cx: &Context, bash: &Bash, 
         let text = failure(generation, output, exit);
         return Next::Answer(Answer::failed(text));
     }
-    // In characters, and without the blanks around it in those that cut.
-    let long = match generation {
-        Generation::V2_1 => chars(&output.text) > SHOWN,
-        _ => chars(trim(&output.text)) > SHOWN,
-    };
+    // In characters, and without the blanks around it.
+    let long = chars(trim(&output.text)) > SHOWN;
     if long && generation == Generation::V2_1 && did.len() == 1 {
         let text = output.text.clone();
         return Next::Do(vec![Action::World(World::Save { text, hint: "bash-output".into() })]);
