@@ -1,6 +1,6 @@
 //! History as entries. Beyond plain turns: a `<turn_meta>` block before each prompt, large results that were shown before as a reference,
 //! reasoning that must not be missing, and tools that are listed from here on.
-use protocol::{Block, BlockKind, Content, Entry, Item, Opaque, Part, Raw, WireId};
+use protocol::{Block, BlockKind, Content, Entry, Item, Part, WireId};
 use sha2::{Digest as _, Sha256};
 
 use super::{discover, prompt, tools};
@@ -20,7 +20,7 @@ pub(super) fn say(voice: &dyn Voice, cx: &Context, new: &[Item]) -> Vec<Entry> {
     let mut entries = history::say(voice, cx, new);
     shorten_meta(cx, &mut entries);
     refer_back(cx, &mut entries);
-    if prompt::must_reason(cx) {
+    if prompt::must_reason(cx) && cx.source.wire == WireId::Chat {
         entries.iter_mut().for_each(|entry| fill_reasoning(cx, entry));
     }
     let known = discover::newly_known(cx, new);
@@ -94,18 +94,10 @@ pub(super) fn sha(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// DeepSeek refuses a message with calls and without reasoning.
+/// DeepSeek refuses a message with calls and without reasoning. The wire leaves the words out where there is some.
 fn fill_reasoning(cx: &Context, entry: &mut Entry) {
     let Entry::Assistant(blocks) = entry else { return };
-    let goes_back = |block: &Block| match &block.kind {
-        BlockKind::Reasoning(text) => {
-            !text.trim().is_empty() && block.opaque.iter().any(|opaque| opaque.scope == *cx.source)
-        }
-        _ => false,
-    };
-    let calls = blocks.iter().any(|block| matches!(block.kind, BlockKind::Call(_)));
-    if calls && !blocks.iter().any(goes_back) && cx.source.wire == WireId::Chat {
-        let opaque = Opaque { scope: cx.source.clone(), field: "reasoning_content".to_owned(), value: Raw::null() };
-        blocks.insert(0, Block { kind: BlockKind::Reasoning(OMITTED.to_owned()), opaque: vec![opaque] });
+    if blocks.iter().any(|block| matches!(block.kind, BlockKind::Call(_))) {
+        blocks.insert(0, Block::no_reasoning(cx.source.clone(), OMITTED));
     }
 }

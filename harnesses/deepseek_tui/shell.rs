@@ -55,6 +55,7 @@ pub(super) fn exec(cx: &Context, args: &Args, did: &[Done]) -> Step {
             timeout: Some(asked.unwrap_or(TIMEOUT).min(MAX_TIMEOUT)).filter(|_| !background),
             background,
             keep: KEPT,
+            apart: true,
             ..Run::new(script)
         })));
     };
@@ -99,10 +100,11 @@ fn ended(output: &Captured, exit: &Exit) -> Said {
     }
 }
 
-/// What a command wrote to each of its outputs, cut to a length that a model can read. Commands run with both outputs in one pipe,
-/// in the order written, so all of it counts as the first.
+/// What a command wrote to stdout and to stderr, each cut to a length that a model can read. What a terminal shows, and what ran in
+/// another dialect, is one stream and counts as stdout.
 fn streams(output: &Captured) -> (String, String) {
-    (cut::shell(output), String::new())
+    let (out, err) = output.streams();
+    (cut::shell(&out), cut::shell(&err))
 }
 
 pub(super) fn wait(cx: &Context, args: &Args, did: &[Done]) -> Step {
@@ -172,6 +174,7 @@ pub(super) fn python(args: &Args, did: &[Done]) -> Step {
             shell,
             timeout: Some(TIMEOUT),
             keep: KEPT,
+            apart: true,
             ..Run::new(script)
         })));
     };

@@ -134,6 +134,10 @@ pub struct Run {
     pub track_cwd: bool,
     /// Bytes of output to hold in memory; beyond it the middle is dropped. Codex: 1 MiB.
     pub keep: u64,
+    /// Give stderr a pipe of its own, so that [`Captured::streams`](crate::Captured::streams) knows it from stdout. The order of
+    /// the two is then the one in which they are read. Terminals and kept shells have one stream all the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
 }
 
 impl Run {
@@ -152,6 +156,7 @@ impl Run {
             env: Vec::new(),
             track_cwd: false,
             keep: 1 << 20,
+            apart: false,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Every other crate imports this one and this one imports none. Enums are tagged from outside (`{"reply": {...}}`),
 //! because JSON kept raw does not survive serde's other taggings.
 mod action;
+mod captured;
 mod counts;
 mod delta;
 mod event;
@@ -17,6 +18,7 @@ mod reply;
 mod settings;
 
 pub use action::*;
+pub use captured::*;
 pub use counts::Counts;
 pub use delta::*;
 pub use event::*;

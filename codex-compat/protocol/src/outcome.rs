@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Action, Blob, Millis, Raw, TaskId, Usage};
+use crate::{Action, Blob, Captured, Millis, Raw, TaskId, Usage};
 
 /// An Action with its Outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -117,72 +117,6 @@ pub struct AgentWork {
     pub tools: Vec<String>,
     /// Tokens of its last request and the reply to it.
     pub context: u64,
-}
-
-/// Output of a command: both streams in the order written, invalid UTF-8 replaced, the middle dropped beyond the limit.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Captured {
-    pub text: String,
-    /// Where in `text` bytes were dropped, and how many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cut: Option<Cut>,
-    /// Bytes that the command wrote in all.
-    pub bytes: u64,
-    /// Lines in all, a last one without line feed included.
-    pub lines: u64,
-    /// Of a task: the file that all its output goes to, from its start on, as it is written (absolute; see [`TaskInfo::log`]).
-    #[serde(default, with = "crate::path_text::option", skip_serializing_if = "Option::is_none")]
-    pub log: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cut {
-    pub at: usize,
-    pub omitted: u64,
-}
-
-impl Captured {
-    /// Output that was never cut.
-    pub fn whole(text: impl Into<String>) -> Captured {
-        let text = text.into();
-        let lines = text.lines().count() as u64;
-        Captured { bytes: text.len() as u64, lines, text, ..Captured::default() }
-    }
-    /// As kept in session files: at most `limit` bytes, first and last half.
-    pub fn shrunk(&self, limit: usize) -> Captured {
-        if self.text.len() <= limit {
-            return self.clone();
-        }
-        let (head, tail) = match self.cut {
-            Some(cut) => (self.text.get(..cut.at).unwrap_or(&self.text), self.text.get(cut.at..).unwrap_or("")),
-            None => (self.text.as_str(), self.text.as_str()),
-        };
-        let head = &head[..floor_char(head, limit / 2)];
-        let tail = &tail[ceil_char(tail, tail.len().saturating_sub(limit / 2))..];
-        let dropped = (self.text.len() - head.len() - tail.len()) as u64;
-        let omitted = dropped + self.cut.map_or(0, |c| c.omitted);
-        let text = format!("{head}{tail}");
-        let (bytes, lines, log) = (self.bytes, self.lines, self.log.clone());
-        Captured { cut: Some(Cut { at: head.len(), omitted }), text, bytes, lines, log }
-    }
-}
-
-/// The largest character boundary at or below `at`.
-pub fn floor_char(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-/// The smallest character boundary at or above `at`.
-pub fn ceil_char(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -69,6 +69,13 @@ impl Block {
     pub fn call(call: Call) -> Block {
         Block { kind: BlockKind::Call(call), opaque: Vec::new() }
     }
+    /// A harness's words for reasoning that is not there, for servers that take no call without any. The wire knows whether there
+    /// is some, and the field; without such a block it sends words of its own, and only where the server is known to need them
+    /// ([`Quirks::reasoning_required`](crate::Quirks::reasoning_required)). Chat; other wires leave it out.
+    pub fn no_reasoning(source: Source, words: impl Into<String>) -> Block {
+        let opaque = Opaque { scope: source, field: Opaque::NO_REASONING.to_owned(), value: Raw::null() };
+        Block { kind: BlockKind::Reasoning(words.into()), opaque: vec![opaque] }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -102,6 +109,11 @@ pub struct Opaque {
     pub scope: Source,
     pub field: String,
     pub value: Raw,
+}
+
+impl Opaque {
+    /// The field of [`Block::no_reasoning`]; no server has it.
+    pub const NO_REASONING: &str = "(no reasoning)";
 }
 
 /// A call as the model wrote it; never corrected in place.

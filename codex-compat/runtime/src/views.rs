@@ -72,8 +72,14 @@ mod tests {
 
     #[test]
     fn a_gap_is_marked() {
-        let output =
-            Captured { text: "headtail".into(), cut: Some(Cut { at: 4, omitted: 9 }), bytes: 17, lines: 1, log: None };
+        let cut = Some(Cut { at: 4, omitted: 9 });
+        let output = Captured { text: "headtail".into(), cut, bytes: 17, lines: 1, ..Captured::default() };
         assert_eq!(shown(&output), "head\n... 9 bytes omitted ...\ntail");
+    }
+
+    #[test]
+    fn streams_that_were_apart_are_shown_as_they_came() {
+        let output = Captured::whole_apart([(false, "one\n"), (true, "two\n"), (false, "three\n")]);
+        assert_eq!(shown(&output), "one\ntwo\nthree\n");
     }
 }

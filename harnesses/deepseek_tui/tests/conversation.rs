@@ -2,7 +2,7 @@
 use pretty_assertions::assert_eq;
 use protocol::{
     ApprovalPolicy, Block, BlockKind, Body, CallResult, Content, Entry, Fact, Opaque, Part, Raw, ReasoningAsk,
-    SandboxMode, SandboxPolicy, Stop, Tool, ToolKind, Usage,
+    SandboxMode, SandboxPolicy, Stop, Tool, ToolKind, Usage, WireId,
 };
 use serde_json::json;
 
@@ -200,15 +200,18 @@ fn reasoning_is_never_missing_beside_calls() {
     assert_eq!(reasoning(&s), []);
     s.model.slug = "deepseek-v4-pro".into();
     let opaque = Opaque { scope: s.source.clone(), field: "reasoning_content".into(), value: Raw::null() };
-    let omitted = Block { kind: BlockKind::Reasoning("(reasoning omitted)".into()), opaque: vec![opaque.clone()] };
-    assert_eq!(reasoning(&s), [omitted]);
-    // What the model thought goes back as it was.
+    let omitted = Block::no_reasoning(s.source.clone(), "(reasoning omitted)");
+    assert_eq!(reasoning(&s), std::slice::from_ref(&omitted));
+    // What the model thought goes back as it was; the wire leaves the words out then.
     let thought = Block { kind: BlockKind::Reasoning("because".into()), opaque: vec![opaque] };
     s.items.pop();
     s.push(body(vec![thought.clone(), Block::call(call("c1", "list_dir", "{}"))]));
-    assert_eq!(reasoning(&s), [thought]);
+    assert_eq!(reasoning(&s), [omitted, thought]);
     s.items.pop();
     s.push(body(vec![Block::call(call("c1", "list_dir", "{}"))]));
+    s.source.wire = WireId::Messages;
+    assert_eq!(reasoning(&s), []);
+    s.source.wire = WireId::Chat;
     s.settings.effort = Some("none".into());
     assert_eq!(reasoning(&s), []);
 }

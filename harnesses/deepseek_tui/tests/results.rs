@@ -277,6 +277,12 @@ fn files_are_found_by_name() {
     );
 }
 
+/// Pieces as they came; `true`: from stderr.
+fn ran_apart(pieces: &[(bool, &str)], exit: Exit) -> Outcome {
+    let output = Captured::whole_apart(pieces.iter().copied());
+    Outcome::Ran { output, exit, cwd_after: None, task: None, left: false }
+}
+
 #[test]
 fn commands() {
     let exec = |outcome: Outcome, expected: &str| check_after(outcome, "exec_shell", json!({"command": "x"}), expected);
@@ -287,6 +293,21 @@ fn commands() {
     exec(
         ran("half", Exit::TimedOut(1_000)),
         "Command timed out after 1000ms; process killed.\n\nFor a command that takes longer set a larger timeout_ms, or background: true and look at it with exec_shell_wait.\n\nSTDOUT:\nhalf\n\nSTDERR:\n",
+    );
+    let both = [(false, "out\n"), (true, "no\n"), (false, "more\n"), (true, "way\n")];
+    exec(ran_apart(&both, Exit::Code(0)), "out\nmore\n\nSTDERR:\nno\nway\n");
+    exec(ran_apart(&[(true, "warning\n")], Exit::Code(0)), "STDERR:\nwarning\n");
+    exec(
+        ran_apart(&both, Exit::Code(2)),
+        "Command failed (exit code: Some(2))\n\nSTDOUT:\nout\nmore\n\nSTDERR:\nno\nway",
+    );
+    exec(
+        ran_apart(&[(true, "no such file\n")], Exit::Code(1)),
+        "Command failed (exit code: Some(1))\n\nSTDOUT:\n\n\nSTDERR:\nno such file",
+    );
+    exec(
+        ran_apart(&both, Exit::TimedOut(1_000)),
+        "Command timed out after 1000ms; process killed.\n\nFor a command that takes longer set a larger timeout_ms, or background: true and look at it with exec_shell_wait.\n\nSTDOUT:\nout\nmore\n\nSTDERR:\nno\nway",
     );
     exec(
         Outcome::Refused(Refusal::User { feedback: Some("not now".into()) }),
@@ -313,6 +334,7 @@ fn how_commands_run() {
             did => panic!("{did:?}"),
         }
     };
+    assert!(run(json!({"command": "x"})).apart);
     let timeout = |args: Value| run(args).timeout;
     assert_eq!(timeout(json!({"command": "x"})), Some(120_000));
     assert_eq!(timeout(json!({"command": "x", "timeout_ms": 900_000})), Some(600_000));
@@ -337,6 +359,11 @@ fn long_output_is_cut_then_stored() {
         "x".repeat(8_000)
     );
     assert_eq!(text, expected);
+    // Each stream by itself.
+    let (long, why) = ("x".repeat(40_000), "why\n");
+    s.outcomes.push_back(ran_apart(&[(false, &long[..20_000]), (true, why), (false, &long[20_000..])], Exit::Code(0)));
+    let text = s.call("exec_shell", r#"{"command":"y"}"#).content.text();
+    assert_eq!(text, format!("{expected}\n\nSTDERR:\nwhy\n"));
     // Of a model with little room 12,000 characters are shown.
     let mut s = stage(&[]);
     s.outcomes.push_back(ran(&"x".repeat(20_000), Exit::Code(0)));
@@ -373,9 +400,15 @@ fn python() {
     let expected = r#"{"type":"code_execution_result","stdout":"2\n","stderr":"","return_code":0,"content":[]}"#;
     assert_eq!(answer.content.text(), expected);
     let [Action::World(World::Run(run))] = stage.did.as_slice() else { panic!("{:?}", stage.did) };
-    assert_eq!(run.timeout, Some(120_000));
+    assert_eq!((run.timeout, run.apart), (Some(120_000), true));
     assert!(run.script.starts_with("python3 - <<'INPUT_") && run.script.contains("\nprint(1+1)\n"), "{}", run.script);
     let code = || json!({"code": "x"});
+    check_after(
+        ran_apart(&[(false, "1\n"), (true, "NameError\n")], Exit::Code(1)),
+        "code_execution",
+        code(),
+        r#"{"type":"code_execution_result","stdout":"1\n","stderr":"NameError\n","return_code":1,"content":[]}"#,
+    );
     check_after(
         ran("", Exit::TimedOut(120_000)),
         "code_execution",

@@ -187,6 +187,35 @@ fn background_commands() {
     );
 }
 
+/// In the order written while it runs.
+#[test]
+fn streams_of_a_background_command_are_apart_at_its_end() {
+    let mut s = stage(&[]);
+    let start = json!({"command": "serve", "background": true});
+    s.check_after(task("", Exit::Running, Some(41)), "exec_shell", start, "Background task started: shell_00000007");
+    let pieces = [(true, "no\n"), (false, "out\n")];
+    let both = |exit, task: Option<u64>| Outcome::Ran {
+        output: Captured::whole_apart(pieces),
+        exit,
+        cwd_after: None,
+        task: task.map(TaskId),
+        left: false,
+    };
+    let look = || json!({"task_id": "shell_00000007"});
+    s.check_after(
+        both(Exit::Running, Some(41)),
+        "exec_shell_wait",
+        look(),
+        "Background task running: shell_00000007\n\nno\nout\n",
+    );
+    s.check_after(
+        both(Exit::Code(0), None),
+        "exec_shell_wait",
+        look(),
+        "Background task completed: shell_00000007\n\nout\n\nSTDERR:\nno\n",
+    );
+}
+
 const NONE_FOUND: &str = r#"{"type":"tool_search_tool_search_result","tool_references":[]}"#;
 
 #[test]

@@ -4,8 +4,8 @@
 //! driver (the end of the program) drops the child, and that ends the tree.
 use std::{
     fs::File,
-    io::{self, Read, Write},
-    os::fd::{AsFd, AsRawFd, OwnedFd},
+    io::{self, Read},
+    os::fd::{AsFd, OwnedFd},
     sync::Arc,
     time::Duration,
 };
@@ -20,7 +20,8 @@ use tokio::{
 
 use super::{
     OnOutput,
-    capture::Decoder,
+    capture::{Stream, Whole},
+    outputs::{Outputs, watched},
     state::{End, Order, Process, State},
 };
 use crate::fail;
@@ -31,8 +32,6 @@ const GRACE: Duration = Duration::from_millis(250);
 const KILL_GRACE: Duration = Duration::from_secs(4);
 /// Between two looks at a terminal that nobody has open.
 const HUNG_LOOK: Duration = Duration::from_millis(50);
-/// Reads in a row before others get their turn.
-const BURST: u32 = 16;
 
 pub(super) struct Driver {
     pub(super) process: Arc<Process>,
@@ -45,61 +44,17 @@ pub(super) struct Driver {
     pub(super) sink: Sink,
 }
 
-/// The two ends that a command is watched on.
+/// The ends that a command is watched on.
 pub(super) struct Wires {
     control: AsyncFd<OwnedFd>,
-    output: Output,
-}
-
-/// The pipe of both outputs, or the terminal.
-#[derive(Default)]
-struct Output {
-    /// None once it has ended.
-    fd: Option<AsyncFd<File>>,
-    /// Nobody has the terminal open. Its last user may still run (`cat` closes everything before it exits), and closing our
-    /// end would hang up on it; so it stays open to the end, and is looked at now and then only.
-    hung: bool,
+    outputs: Outputs,
 }
 
 impl Wires {
     pub(super) fn new(child: &mut Child) -> io::Result<Wires> {
         let control = watched(child.as_fd().try_clone_to_owned()?, Interest::READABLE)?;
-        let (fd, interest) = match (child.terminal.take(), child.stdout.take()) {
-            (Some(terminal), _) => (terminal, Interest::READABLE | Interest::WRITABLE),
-            (None, Some(pipe)) => (pipe, Interest::READABLE),
-            (None, None) => return Ok(Wires { control, output: Output::default() }),
-        };
-        rustix::io::ioctl_fionbio(&fd, true)?;
-        let fd = Some(watched(File::from(fd), interest)?);
-        Ok(Wires { control, output: Output { fd, hung: false } })
+        Ok(Wires { control, outputs: Outputs::new(child)? })
     }
-}
-
-impl Output {
-    /// What is worth waiting for.
-    fn open(&mut self) -> Option<&mut AsyncFd<File>> {
-        if self.hung { None } else { self.fd.as_mut() }
-    }
-
-    fn done(&self) -> bool {
-        self.hung || self.fd.is_none()
-    }
-
-    fn close(&mut self, tty: bool) {
-        if tty {
-            self.hung = true;
-        } else {
-            self.fd = None;
-        }
-    }
-}
-
-fn watched<T: AsRawFd>(owner: T, interest: Interest) -> io::Result<AsyncFd<T>>
-where
-    OwnedFd: From<T>,
-{
-    // SAFETY: `owner` owns its descriptor and keeps the same one open until it is dropped.
-    Ok(unsafe { AsyncFd::register_with_interest(owner, interest) }?)
 }
 
 /// Where output goes: into the record, and on to who listens, up to as many bytes as are kept.
@@ -107,41 +62,47 @@ pub(super) struct Sink {
     process: Arc<Process>,
     listener: Option<OnOutput>,
     room: u64,
-    decoder: Decoder,
+    /// By [`Stream`]; a character that came in two pieces goes on when it is whole.
+    whole: [Whole; 2],
     /// We ended the command: what shells still say about killed children is not its output.
     deaf: bool,
 }
 
 impl Sink {
     pub(super) fn new(process: Arc<Process>, listener: Option<OnOutput>, room: u64) -> Sink {
-        Sink { process, listener, room, decoder: Decoder::default(), deaf: false }
+        Sink { process, listener, room, whole: Default::default(), deaf: false }
     }
 
-    fn push(&mut self, bytes: &[u8]) {
+    fn push(&mut self, stream: Stream, bytes: &[u8]) {
         if self.deaf {
             return;
         }
-        self.process.output(bytes);
-        let Some(listener) = &self.listener else { return };
-        let text = self.decoder.push(bytes);
-        self.room = self.room.saturating_sub(bytes.len() as u64);
-        if !text.is_empty() {
-            listener(&text);
+        let whole = self.whole[stream as usize].push(bytes);
+        if whole.is_empty() {
+            return;
         }
+        self.process.output(stream, &whole);
+        let Some(listener) = &self.listener else { return };
+        self.room = self.room.saturating_sub(whole.len() as u64);
+        listener(&String::from_utf8_lossy(&whole));
         if self.room == 0 {
             self.listener = None;
         }
     }
 
-    /// What is in the pipe now, and not what a process in the background adds meanwhile.
-    fn drain(&mut self, output: Option<&mut AsyncFd<File>>, buffer: &mut [u8]) {
-        let Some(output) = output else { return };
-        for _ in 0..BURST {
-            match output.get_mut().read(buffer) {
-                Ok(read) if read > 0 => self.push(&buffer[..read]),
-                _ => break,
+    /// Nothing more comes: a character that never became whole counts as it is.
+    fn end(&mut self) {
+        for stream in Stream::BOTH {
+            let rest = self.whole[stream as usize].rest();
+            if !rest.is_empty() {
+                self.process.output(stream, &rest);
             }
         }
+    }
+
+    /// What is in the pipes now.
+    fn drain(&mut self, outputs: &mut Outputs, buffer: &mut [u8]) {
+        outputs.drain(buffer, |stream, bytes| self.push(stream, bytes));
     }
 }
 
@@ -153,7 +114,7 @@ enum Ending {
 
 impl Driver {
     pub(super) async fn drive(mut self, wires: Wires) {
-        let Wires { control, mut output } = wires;
+        let Wires { control, mut outputs } = wires;
         let timeout = self.timeout.map(|ms| Instant::now() + Duration::from_millis(ms));
         let mut buffer = vec![0u8; 64 << 10];
         let mut input: Vec<u8> = Vec::new();
@@ -163,7 +124,7 @@ impl Driver {
         let mut at_latest: Option<Instant> = None;
         let mut all_ended = false;
         loop {
-            if status.is_some() && output.done() && all_ended {
+            if status.is_some() && outputs.done() && all_ended {
                 break;
             }
             let timer = if ending.is_none() && status.is_none() { timeout } else { None };
@@ -173,12 +134,12 @@ impl Driver {
                 order = self.orders.recv() => match order {
                     Some(Order::Input(bytes)) => self.input(&mut input, bytes),
                     Some(Order::Drain) => {
-                        self.sink.drain(output.fd.as_mut(), &mut buffer);
+                        self.sink.drain(&mut outputs, &mut buffer);
                         self.process.change(|state| state.drains += 1);
                     }
                     Some(Order::Stop) | None => {
                         ending.get_or_insert(Ending::Stopped);
-                        at_latest = Some(self.kill(output.fd.as_mut(), &mut buffer));
+                        at_latest = Some(self.kill(&mut outputs, &mut buffer));
                     }
                 },
                 () = at(timer) => {
@@ -188,7 +149,7 @@ impl Driver {
                     if let Some(ms) = self.timeout {
                         ending = Some(Ending::TimedOut(ms));
                     }
-                    at_latest = Some(self.kill(output.fd.as_mut(), &mut buffer));
+                    at_latest = Some(self.kill(&mut outputs, &mut buffer));
                 }
                 ready = control.readable(), if !all_ended => {
                     let result = self.child.try_wait().and_then(|now| Ok((now, self.child.try_ended()?)));
@@ -202,24 +163,24 @@ impl Driver {
                     status = status.or(now);
                     all_ended = ended;
                 }
-                ended = exchange(output.open(), &mut buffer, &mut input, |bytes| self.sink.push(bytes)) => if ended {
-                    output.close(self.process.tty);
-                },
-                () = sleep(HUNG_LOOK), if output.hung => self.sink.drain(output.fd.as_mut(), &mut buffer),
+                () = outputs.exchange(&mut buffer, &mut input, |stream, bytes| self.sink.push(stream, bytes)) => {}
+                () = sleep(HUNG_LOOK), if outputs.hung() => self.sink.drain(&mut outputs, &mut buffer),
             }
         }
-        self.sink.drain(output.fd.as_mut(), &mut buffer);
+        self.sink.drain(&mut outputs, &mut buffer);
         let left = !all_ended && ending.is_none();
-        self.tell_end(status, ending, left);
+        self.sink.end();
+        let own = if outputs.apart { Stream::Err } else { Stream::Out };
+        self.tell_end(status, ending, left, own);
         if !all_ended {
-            self.outlive(control, output, buffer).await;
+            self.outlive(control, outputs, buffer).await;
         }
         self.process.change(State::is_gone);
     }
 
     /// The tree is told to end; when that is taken for done. What was written until now counts.
-    fn kill(&mut self, output: Option<&mut AsyncFd<File>>, buffer: &mut [u8]) -> Instant {
-        self.sink.drain(output, buffer);
+    fn kill(&mut self, outputs: &mut Outputs, buffer: &mut [u8]) -> Instant {
+        self.sink.drain(outputs, buffer);
         self.sink.deaf = true;
         self.child.kill_tree();
         Instant::now() + KILL_GRACE
@@ -233,9 +194,11 @@ impl Driver {
         }
     }
 
-    fn tell_end(&mut self, status: Option<Status>, ending: Option<Ending>, left: bool) {
+    /// `own`: where we say something of our own.
+    fn tell_end(&mut self, status: Option<Status>, ending: Option<Ending>, left: bool, own: Stream) {
         for path in self.child.restored() {
-            self.process.output(format!("sandbox: {} was changed and put back\n", path.display()).as_bytes());
+            let line = format!("sandbox: {} was changed and put back\n", path.display());
+            self.process.output(own, line.as_bytes());
         }
         let short = matches!(&status, Some(Status::NotRun(failure)) if failure.is_shortage());
         let exit = match (ending, status) {
@@ -252,7 +215,7 @@ impl Driver {
     }
 
     /// What the command left running lives on; what it still writes is read, so that it never waits, and goes to the log only.
-    async fn outlive(&mut self, control: AsyncFd<OwnedFd>, mut output: Output, mut buffer: Vec<u8>) {
+    async fn outlive(&mut self, control: AsyncFd<OwnedFd>, mut outputs: Outputs, mut buffer: Vec<u8>) {
         let mut killed: Option<Instant> = None;
         let mut no_input = Vec::new();
         loop {
@@ -276,11 +239,9 @@ impl Driver {
                         return;
                     }
                 }
-                ended = exchange(output.open(), &mut buffer, &mut no_input, |bytes| if killed.is_none() {
+                () = outputs.exchange(&mut buffer, &mut no_input, |_, bytes| if killed.is_none() {
                     self.process.late_output(bytes);
-                }) => if ended {
-                    output.close(self.process.tty);
-                },
+                }) => {}
             }
         }
     }
@@ -294,45 +255,6 @@ async fn at(time: Option<Instant>) {
         Some(time) => sleep_until(time).await,
         None => std::future::pending().await,
     }
-}
-
-/// Reads what is there and writes what waits, a limited number of times. True: there will be no more output. Cancel safe: bytes
-/// are handed on before anything is waited for.
-async fn exchange(
-    output: Option<&mut AsyncFd<File>>,
-    buffer: &mut [u8],
-    input: &mut Vec<u8>,
-    mut take: impl FnMut(&[u8]),
-) -> bool {
-    let Some(output) = output else { return std::future::pending().await };
-    let interest = if input.is_empty() { Interest::READABLE } else { Interest::READABLE | Interest::WRITABLE };
-    let Ok(mut ready) = output.ready_mut(interest).await else { return true };
-    if !input.is_empty() && ready.ready().is_writable() {
-        match ready.get_inner_mut().write(input) {
-            Ok(written) => drop(input.drain(..written)),
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                ready.clear_ready_matching(tokio::io::Ready::WRITABLE);
-            }
-            Err(_) => input.clear(),
-        }
-    }
-    for _ in 0..BURST {
-        match ready.get_inner_mut().read(buffer) {
-            Ok(0) => return true,
-            Ok(read) => take(&buffer[..read]),
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                ready.clear_ready_matching(tokio::io::Ready::READABLE);
-                return false;
-            }
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            // A terminal whose last user has closed it.
-            Err(_) => return true,
-        }
-    }
-    drop(ready);
-    // More is there: others first.
-    tokio::task::yield_now().await;
-    false
 }
 
 pub(super) fn not_run(failure: &sandbox::Failure) -> Failure {

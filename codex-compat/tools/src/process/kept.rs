@@ -55,7 +55,8 @@ impl KeptShell {
             socket.set(Some(UnixStream::from_std(near)?));
             let argv = ["bash", "-c", LOOP].map(Into::into).to_vec();
             let extra = vec![(OwnedFd::from(far), FD)];
-            start(cx, run, Start { argv, extra, told: None, timeout: None, on_output: None, logged: false })
+            let how = Start { argv, extra, told: None, timeout: None, on_output: None, logged: false, apart: false };
+            start(cx, run, how)
         };
         let process = start_patiently(start, || {}).await?;
         tasks.watch(&process);

@@ -48,12 +48,12 @@ impl Log {
     }
 
     /// Makes the file, with all output so far.
-    pub(super) fn begin<'a>(&mut self, so_far: impl IntoIterator<Item = &'a [u8]>) {
+    pub(super) fn begin(&mut self, so_far: &[u8]) {
         self.state = match save::create(&self.folder, &self.stem, "log") {
             Ok((file, path)) => State::Made { path, file: Some(file), room: self.limit },
             Err(_) => State::Never,
         };
-        so_far.into_iter().for_each(|bytes| self.push(bytes));
+        self.push(so_far);
     }
 
     /// Goes to the file, where it is made. Written at once: who reads it sees what has happened. A short write to the disk that
@@ -123,7 +123,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let mut log = log(temp.path(), 100);
         log.push(b"from elsewhere");
-        log.begin([b"a".as_slice(), b"b"]);
+        log.begin(b"ab");
         assert_eq!(log.path(), None);
         log.tell();
         log.push(b"\xFF\n");
@@ -142,7 +142,8 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let check = |pieces: &[&[u8]], expected: &str| {
             let mut log = log(temp.path(), 4);
-            log.begin(pieces.iter().copied());
+            log.begin(pieces[0]);
+            pieces[1..].iter().for_each(|piece| log.push(piece));
             log.tell();
             assert_eq!(std::fs::read_to_string(log.path().unwrap()).unwrap(), expected, "{pieces:?}");
         };
@@ -155,7 +156,7 @@ mod tests {
     fn a_log_that_nobody_was_told_of_goes_away() {
         let temp = tempfile::tempdir().unwrap();
         let mut log = log(temp.path(), 100);
-        log.begin([b"a".as_slice()]);
+        log.begin(b"a");
         assert!(temp.path().join("outputs/command-7.log").exists());
         drop(log);
         assert!(!temp.path().join("outputs/command-7.log").exists());
@@ -166,7 +167,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         std::fs::write(temp.path().join("outputs"), "").unwrap();
         let mut log = log(temp.path(), 100);
-        log.begin([b"a".as_slice()]);
+        log.begin(b"a");
         log.tell();
         assert_eq!((log.path(), log.not_yet()), (None, false));
     }

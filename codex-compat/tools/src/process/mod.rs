@@ -3,6 +3,7 @@ mod capture;
 mod driver;
 mod kept;
 mod log;
+mod outputs;
 mod places;
 mod shell;
 mod state;
@@ -43,6 +44,8 @@ struct Start {
     on_output: Option<OnOutput>,
     /// It may become a task.
     logged: bool,
+    /// stderr has a pipe of its own.
+    apart: bool,
 }
 
 impl Start {
@@ -54,6 +57,7 @@ impl Start {
             timeout: run.timeout.filter(|_| run.on_timeout == OnTimeout::Kill),
             on_output: cx.on_output.clone(),
             logged: run.background || run.yield_after.is_some() || run.on_timeout == OnTimeout::Background,
+            apart: run.apart,
         };
         if run.track_cwd {
             let (read, write) = io::pipe()?;
@@ -129,6 +133,9 @@ fn start(cx: &Scope, run: &Run, how: Start) -> Result<Arc<Process>, Unstarted> {
     launch.extra = how.extra;
     launch.linger = true;
     launch.tty = run.tty.then_some(SIZE);
+    if how.apart {
+        launch.stderr = sandbox::Stream::Pipe;
+    }
     let mut child = sandbox::spawn(&cx.sandbox(), launch)?;
     let wires = Wires::new(&mut child)?;
     let (orders, received) = mpsc::unbounded_channel();

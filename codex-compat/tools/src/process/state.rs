@@ -8,7 +8,10 @@ use std::{
 use protocol::{Captured, Exit, Failure, Millis, Outcome, TaskId};
 use tokio::sync::{mpsc, watch};
 
-use super::{capture::Capture, log::Log};
+use super::{
+    capture::{Capture, Stream},
+    log::Log,
+};
 
 /// What the driver is told.
 #[derive(Debug)]
@@ -118,17 +121,18 @@ impl Process {
         self.news.send_modify(|n| *n += 1);
     }
 
-    pub(super) fn output(&self, bytes: &[u8]) {
+    /// Whole characters.
+    pub(super) fn output(&self, stream: Stream, bytes: &[u8]) {
         self.change(|state| {
             if let Some(log) = &mut state.log {
                 if log.not_yet() && !state.all.has_room(bytes.len()) {
-                    log.begin(state.all.kept());
+                    log.begin(&state.all.kept());
                 }
                 log.push(bytes);
             }
-            state.all.push(bytes);
+            state.all.push(stream, bytes);
             if let Some(fresh) = &mut state.fresh {
-                fresh.push(bytes);
+                fresh.push(stream, bytes);
             }
             state.last_output = Some(Instant::now());
         });
@@ -170,17 +174,11 @@ impl Process {
 
     /// Output since the last look. From the first look on, two records are kept.
     pub(super) fn look(&self, state: &mut State) -> Captured {
-        // At the end there is nothing to wait for: a character that never became whole is shown as it is.
-        let over = state.end.is_some();
         let captured = match &mut state.fresh {
-            Some(fresh) if over => std::mem::replace(fresh, Capture::new(self.keep)).captured(),
             Some(fresh) => fresh.take(),
             None => {
-                let (captured, pending) = if over { (state.all.captured(), Vec::new()) } else { state.all.look() };
-                let mut fresh = Capture::new(self.keep);
-                fresh.push(&pending);
-                state.fresh = Some(fresh);
-                captured
+                state.fresh = Some(Capture::new(self.keep));
+                state.all.captured()
             }
         };
         Captured { log: state.log(), ..captured }
@@ -198,7 +196,7 @@ impl State {
         self.task = Some(task);
         if let Some(log) = &mut self.log {
             if log.not_yet() {
-                log.begin(self.all.kept());
+                log.begin(&self.all.kept());
             }
             log.tell();
         }

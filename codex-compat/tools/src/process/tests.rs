@@ -7,6 +7,7 @@ use std::{
 };
 
 use pretty_assertions::assert_eq;
+use proptest::{prelude::*, test_runner::TestRunner};
 use protocol::{
     CallId, Captured, Cut, Exit, Failure, OnTimeout, Outcome, Run, SandboxMode, SandboxPolicy, Settings, Shell, TaskId,
     TaskOp, WireId, World,
@@ -134,6 +135,104 @@ fn output_and_exit() {
         let script = "touch f && cat f /dev/null && ls";
         assert_eq!(g.run(none, script).await, ran("f\n", Exit::Code(0)));
     });
+}
+
+#[test]
+fn streams_are_told_apart_on_request() {
+    each_mode(|g| async move {
+        let apart = |r: &mut Run| r.apart = true;
+        let streams = |outcome: &Outcome| parts(outcome).0.streams();
+        // Each piece waits until the one before it was read.
+        let seen = Arc::new(Mutex::new(String::new()));
+        let (sink, go) = (seen.clone(), g.cx.cwd.join("go"));
+        let cx = g.cx.clone().on_output(move |text| {
+            let mut seen = sink.lock().unwrap();
+            seen.push_str(text);
+            std::fs::write(&go, seen.lines().count().to_string()).unwrap();
+        });
+        let wait = |n: u32| format!("until [ \"$(cat go 2>/dev/null)\" = {n} ]; do sleep 0.01; done");
+        let script = format!("echo one; {}; echo two >&2; {}; printf three; exit 3", wait(1), wait(2));
+        let outcome = g.host.perform(&cx, World::Run(bash(&script, apart))).await;
+        let pieces = [(false, "one\n"), (true, "two\n"), (false, "three")];
+        let output = Captured::whole_apart(pieces);
+        let exit = Exit::Code(3);
+        assert_eq!(outcome, Outcome::Ran { output, exit, cwd_after: None, task: None, left: false });
+        assert_eq!(*seen.lock().unwrap(), "one\ntwo\nthree");
+        assert_eq!(streams(&outcome), (Captured::whole("one\nthree"), Captured::whole("two\n")));
+
+        assert_eq!(g.run(apart, "echo out").await, ran("out\n", Exit::Code(0)));
+        let outcome = g.run(apart, "echo err >&2").await;
+        assert_eq!(streams(&outcome), (Captured::whole(""), Captured::whole("err\n")));
+        // What one closes early or floods says nothing of the other.
+        let outcome = g.run(apart, "exec 2>&-; echo out").await;
+        assert_eq!(streams(&outcome), (Captured::whole("out\n"), Captured::whole("")));
+        let flood = |r: &mut Run| (r.apart, r.keep) = (true, 10_000);
+        let outcome = g.run(flood, "echo why >&2; seq 300000; echo end >&2; seq 300000").await;
+        let (out, err) = streams(&outcome);
+        assert_eq!(err, Captured::whole("why\nend\n"));
+        assert_eq!((out.lines, out.bytes, parts(&outcome).0.text.len()), (600_000, 3_977_790, 10_000));
+        // A terminal and a kept shell have one.
+        let outcome = g.run(|r| (r.apart, r.tty) = (true, true), "echo err >&2").await;
+        assert_eq!(outcome, ran("err\r\n", Exit::Code(0)));
+        let kept = |r: &mut Run| (r.apart, r.shell) = (true, Shell::Kept("k".into()));
+        assert_eq!(g.run(kept, "echo err >&2").await, ran("err\n", Exit::Code(0)));
+        g.host.stop_all().await;
+    });
+}
+
+#[test]
+fn streams_of_a_task_are_told_apart_at_each_look() {
+    each_mode(|g| async move {
+        let script = "echo one >&2; until [ -e go ]; do sleep 0.02; done; echo two; echo three >&2; exit 3";
+        let run = bash(script, |r| (r.apart, r.yield_after) = (true, Some(300)));
+        let outcome = g.host.perform(&g.cx, World::Run(run)).await;
+        let path = log(&outcome).expect("a log");
+        assert_eq!(parts(&outcome).0.streams(), (Captured::whole(""), Captured::whole("one\n")));
+        let task = parts(&outcome).2.unwrap();
+        std::fs::write(g.cx.cwd.join("go"), "").unwrap();
+        let outcome = g.act(World::Stdin { task, bytes: vec![], wait: 15_000 }).await;
+        assert_eq!(parts(&outcome).0.streams(), (Captured::whole("two\n"), Captured::whole("three\n")));
+        let ended = g.host.next_ended().await;
+        let (out, err) = parts(&ended.outcome).0.streams();
+        assert_eq!((out, err), (Captured::whole("two\n"), Captured::whole("one\nthree\n")));
+        let mut lines: Vec<String> = std::fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["one", "three", "two"]);
+    });
+}
+
+/// Pieces for both streams, characters in pieces among them, written by a real command.
+#[test]
+fn each_stream_holds_exactly_what_was_written_to_it() {
+    let piece =
+        (any::<bool>(), prop::collection::vec(prop::sample::select(b"a\n\xC3\xA9\xF0\x9F\x99\x82".to_vec()), 1..6));
+    let pieces = prop::collection::vec(piece, 1..20);
+    let mut runner = TestRunner::new(ProptestConfig { cases: 12, failure_persistence: None, ..Default::default() });
+    let check = |pieces: Vec<(bool, Vec<u8>)>| {
+        let written = |which: bool| -> Vec<u8> {
+            pieces.iter().filter(|(err, _)| *err == which).flat_map(|(_, bytes)| bytes.clone()).collect()
+        };
+        let script: Vec<String> = pieces
+            .iter()
+            .map(|(err, bytes)| {
+                let bytes: String = bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect();
+                format!("printf '{bytes}'{}", if *err { " >&2" } else { "" })
+            })
+            .collect();
+        on_runtime(async {
+            let g = Ground::new(SandboxMode::DangerFullAccess);
+            let outcome = g.run(|r| r.apart = true, &script.join("; ")).await;
+            let (output, ..) = parts(&outcome);
+            let (out, err) = output.streams();
+            for (stream, written) in [(&out, written(false)), (&err, written(true))] {
+                assert_eq!(stream.text, String::from_utf8_lossy(&written));
+                assert_eq!((stream.bytes, stream.cut), (written.len() as u64, None));
+            }
+            assert_eq!(output.bytes, out.bytes + err.bytes);
+        });
+        Ok(())
+    };
+    runner.run(&pieces, check).unwrap();
 }
 
 fn text(outcome: &Outcome) -> &str {

@@ -1,6 +1,6 @@
 //! Prompt to request.
 use protocol::{
-    Block, BlockKind, Content, Entry, Fit, Part, Prompt, ReasoningAsk, Speaker, Tool, ToolKind, Tune, WireId,
+    Block, BlockKind, Content, Entry, Fit, Opaque, Part, Prompt, ReasoningAsk, Speaker, Tool, ToolKind, Tune, WireId,
 };
 use serde_json::value::RawValue;
 
@@ -268,11 +268,17 @@ fn write_part(l: &mut List, part: &Shown) {
     }
 }
 
+/// For reasoning that is not there, where the server takes no call without any and the harness has no words for it. DeepSeek and
+/// Moonshot refuse an empty text only.
+const NO_REASONING: &str = " ";
+
 /// What a reply says, sorted into the fields of one message.
 #[derive(Default)]
 struct Echo<'a> {
     /// Reasoning by field, in the order of the fields' first appearance.
     reasoning: Vec<(&'a str, String)>,
+    /// The harness's words where there is none.
+    no_reasoning: Option<&'a str>,
     details: Vec<Box<RawValue>>,
     tags: String,
     thinking_part: String,
@@ -307,10 +313,16 @@ impl<'a> Echo<'a> {
         echo
     }
 
+    fn has_reasoning(&self) -> bool {
+        self.reasoning.iter().any(|(_, text)| !text.is_empty())
+            || !(self.details.is_empty() && self.tags.is_empty() && self.thinking_part.is_empty())
+    }
+
     /// Of another source, reasoning has no field and is left out.
-    fn reasoning(&mut self, block: &'a Block, text: &str, fit: &Fit) {
+    fn reasoning(&mut self, block: &'a Block, text: &'a str, fit: &Fit) {
         for opaque in block.opaque.iter().filter(|opaque| opaque.scope == fit.source) {
             match opaque.field.as_str() {
+                Opaque::NO_REASONING => self.no_reasoning = Some(text),
                 field::REASONING_DETAILS => {
                     self.details.extend(opaque.value.read::<Vec<Box<RawValue>>>().unwrap_or_default())
                 }
@@ -334,12 +346,12 @@ fn assistant(l: &mut List, blocks: &[Block], fit: &Fit) {
     if echo.text.is_empty() && echo.calls.is_empty() {
         return;
     }
-    if let Some(required) = &fit.quirks.reasoning_required
+    let required = fit.quirks.reasoning_required.as_deref();
+    if let Some(name) = required.or(echo.no_reasoning.map(|_| field::REASONING_CONTENT))
         && !echo.calls.is_empty()
-        && echo.reasoning.iter().all(|(_, text)| text.is_empty())
-        && (echo.details.is_empty() && echo.tags.is_empty() && echo.thinking_part.is_empty())
+        && !echo.has_reasoning()
     {
-        echo.reasoning = vec![(required, " ".to_owned())];
+        echo.reasoning = vec![(name, echo.no_reasoning.unwrap_or(NO_REASONING).to_owned())];
     }
     l.object(|o| {
         o.put("role", "assistant");

@@ -361,6 +361,16 @@ fn case_18_reasoning_goes_back_in_its_field() {
         assert_eq!(echoed(&other, &reply).get(name), None);
         other.quirks.reasoning_required = Some("reasoning_content".into());
         assert_eq!(echoed(&other, &reply)["reasoning_content"], json!(" "));
+        // A harness has its own words for reasoning that is not there, and never instead of some.
+        let with_words = |at: &Fit| {
+            let mut reply = reply.clone();
+            reply.blocks.insert(0, protocol::Block::no_reasoning(at.source.clone(), "(none)"));
+            echoed(at, &reply)
+        };
+        assert_eq!(with_words(&at), echo);
+        assert_eq!(with_words(&other)["reasoning_content"], json!("(none)"));
+        other.quirks.reasoning_required = None;
+        assert_eq!(with_words(&other)["reasoning_content"], json!("(none)"));
     }
     let details = |text: &str| json!({"reasoning": text, "reasoning_details": [{"type": "reasoning.text", "text": text, "index": 0}]});
     let stream = chat(&[details("a"), details("b"), call]) + &finish("tool_calls");
