@@ -38,6 +38,8 @@ pub(crate) enum Command {
     /// List models
     #[command(subcommand)]
     Models(listing::Models),
+    /// Serve all three wires on this machine and ask any provider: for Codex, Claude Code, SDK apps
+    Gateway(gateway::Gateway),
     /// Look into the program
     #[command(subcommand)]
     Debug(Debug),

@@ -37,6 +37,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Some(Command::Models(command)) => {
             load(&cli.flags).and_then(|(loaded, _)| print(&listing::models(&loaded, &command)?))
         }
+        Some(Command::Gateway(gateway)) => return on_runtime(async { status(run_gateway(cli.flags, gateway).await) }),
         Some(Command::Debug(Debug::Config { flags, json })) => debug_config(&cli.flags.with(flags), json),
         None => Err(
             "This version has no terminal interface yet. Use `interpreter exec \"TASK\"`, or see `interpreter --help`."
@@ -155,6 +156,18 @@ fn run_repair(repair: &Repair) -> Result<(), String> {
     let found = store.find(&repair.session).map_err(|e| format!("Error: {e}"))?;
     let id = found.ok_or_else(|| format!("Error: no session `{}`.", repair.session))?;
     print(&runtime::repair(&store, &id, repair.apply).map_err(|e| e.to_string())?)
+}
+
+async fn run_gateway(flags: Flags, mut gateway: gateway::Gateway) -> Result<u8, String> {
+    let (loaded, _) = load(&flags)?;
+    gateway.provider = gateway.provider.or_else(|| loaded.config.model_provider.clone());
+    gateway.model = gateway.model.or_else(|| loaded.config.model.clone());
+    let setup = gateway::Setup {
+        registry: runtime::registry(&loaded),
+        aliases: loaded.config.gateway.models.clone(),
+        max_output: loaded.config.model_max_output_tokens,
+    };
+    gateway::run(gateway, setup, |line| drop(print(line))).await.map(|()| 0)
 }
 
 fn list_harnesses(flags: &Flags, json: bool) -> Result<(), String> {

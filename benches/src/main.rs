@@ -6,6 +6,7 @@
 //! ROW: part of a row's name; none: all rows. Every run of a program has an empty home; the two take turns, and the smallest
 //! of several measures counts. Exit status 1 where a bound is not kept.
 mod decode;
+mod gateway;
 mod measure;
 mod prefix;
 mod program;

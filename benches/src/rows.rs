@@ -6,7 +6,7 @@ use protocol::WireId;
 use serde_json::json;
 
 use crate::{
-    Bench, decode,
+    Bench, decode, gateway,
     measure::Measured,
     prefix,
     program::{Place, Program, run},
@@ -55,6 +55,9 @@ pub(crate) fn all(bench: &Bench) -> Vec<Row> {
     }
     if bench.wants("request") {
         rows.extend(prefix::rows(bench));
+    }
+    if bench.wants("gateway") {
+        rows.extend(gateway::rows(bench));
     }
     if bench.wants("jail") {
         rows.extend(jail(bench));

@@ -138,6 +138,9 @@ struct Shared {
     script: Mutex<Script>,
     requests: Mutex<Vec<Recorded>>,
     arrived: Condvar,
+    /// Clients that went away from a stalled answer.
+    gone: Mutex<usize>,
+    left: Condvar,
     over: AtomicBool,
 }
 
@@ -165,6 +168,8 @@ impl Server {
             script: Mutex::new(script),
             requests: Mutex::default(),
             arrived: Condvar::new(),
+            gone: Mutex::default(),
+            left: Condvar::new(),
             over: AtomicBool::new(false),
         });
         let accepting = shared.clone();
@@ -203,6 +208,12 @@ impl Server {
         let requests = lock(&self.shared.requests);
         let waited = self.shared.arrived.wait_timeout_while(requests, patience, |r| r.len() < n);
         waited.map(|(r, _)| r.len() >= n).unwrap_or(false)
+    }
+    /// Waits until `n` clients have gone away from answers that stall; false after `patience`.
+    pub fn gone(&self, n: usize, patience: Duration) -> bool {
+        let gone = lock(&self.shared.gone);
+        let waited = self.shared.left.wait_timeout_while(gone, patience, |gone| *gone < n);
+        waited.map(|(gone, _)| *gone >= n).unwrap_or(false)
     }
 }
 
@@ -260,6 +271,8 @@ impl Shared {
                 End::Stall => {
                     // Until the client goes away.
                     let _ = reader.read(&mut [0]);
+                    *lock(&self.gone) += 1;
+                    self.left.notify_all();
                     return Ok(());
                 }
             }

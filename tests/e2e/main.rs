@@ -7,6 +7,7 @@ mod codex_sessions;
 mod commands;
 mod compare;
 mod exec;
+mod gateway;
 mod guards;
 mod halves;
 mod input;

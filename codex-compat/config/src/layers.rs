@@ -157,6 +157,7 @@ const NEVER_FROM_A_PROJECT: &[&str] = &[
     "feedback",
     "forced_chatgpt_workspace_id",
     "forced_login_method",
+    "gateway",
     "log_dir",
     "mcp_oauth_callback_port",
     "mcp_oauth_callback_url",

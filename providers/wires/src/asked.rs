@@ -100,7 +100,7 @@ impl Reading {
         }
         let source = Source { provider: String::new(), wire, model: model.clone() };
         let stream = fields.read("stream").unwrap_or(false);
-        let asked = Asked { model, stream, prompt: OwnedPrompt::default() };
+        let asked = Asked { model, stream, usage: true, prompt: OwnedPrompt::default() };
         Ok((fields, Reading { asked, source, names: HashMap::new() }))
     }
 

@@ -15,6 +15,7 @@ pub mod messages;
 mod parts;
 mod refusal;
 pub mod responses;
+pub mod serve;
 pub mod sse;
 mod stream;
 mod template;
@@ -60,6 +61,8 @@ pub fn wire(id: WireId) -> &'static dyn Wire {
 pub struct Asked {
     pub model: String,
     pub stream: bool,
+    /// Chat: `stream_options.include_usage`; on the other wires usage is part of every stream.
+    pub usage: bool,
     pub prompt: OwnedPrompt,
 }
 

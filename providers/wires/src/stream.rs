@@ -13,6 +13,18 @@ pub(crate) fn event(out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut Object
     out.extend_from_slice(b"\n\n");
 }
 
+/// OpenAI's type of an error, beside its code.
+pub(crate) fn kind(error: &protocol::ProviderError) -> &'static str {
+    use protocol::ErrorKind::*;
+    match error.kind {
+        Auth => "authentication_error",
+        NotFound | BadRequest | ContextLength | Filter => "invalid_request_error",
+        RateLimit => "rate_limit_error",
+        Quota => "insufficient_quota",
+        Overloaded | Server | Transport | Idle | Stream | Incomplete => "server_error",
+    }
+}
+
 /// A failure as each wire's error object has it: a code that clients know, where the kind has one.
 pub(crate) fn code(error: &protocol::ProviderError) -> &str {
     use protocol::ErrorKind::*;

@@ -72,6 +72,7 @@ pub struct Config {
     pub roles: BTreeMap<String, Role>,
     /// `provider/model`, tried in order when the one before has failed for good.
     pub fallback: Vec<String>,
+    pub gateway: Gateway,
     pub sandbox_linux: SandboxLinux,
     pub sdk: Sdk,
 

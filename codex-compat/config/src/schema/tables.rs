@@ -70,6 +70,13 @@ table!(
     }
 );
 table!(
+    /// `[gateway]`, ours
+    Gateway {
+        /// Model that a client of the gateway asks for → `provider/model` that answers.
+        models: BTreeMap<String, String>,
+    }
+);
+table!(
     /// `[sdk]`, ours
     Sdk {
         /// Model that an app asks for → `model` or `provider/model` that answers.

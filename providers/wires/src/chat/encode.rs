@@ -5,11 +5,15 @@ use super::field;
 use crate::{
     Encoder,
     json::{List, Object},
+    serve::Manner,
     stream,
 };
 
 pub(super) struct Encode {
     model: String,
+    created: u64,
+    /// Ends with a chunk of usage.
+    tells_usage: bool,
     id: Option<String>,
     open: Vec<Open>,
     calls: u64,
@@ -31,15 +35,24 @@ enum What {
 }
 
 impl Encode {
-    pub(super) fn new(model: &str) -> Encode {
-        Encode { model: model.to_owned(), id: None, open: Vec::new(), calls: 0, usage: Usage::default(), over: false }
+    pub(super) fn new(manner: &Manner) -> Encode {
+        Encode {
+            model: manner.model.to_owned(),
+            created: manner.created,
+            tells_usage: manner.usage,
+            id: None,
+            open: Vec::new(),
+            calls: 0,
+            usage: Usage::default(),
+            over: false,
+        }
     }
 
     fn chunk(&self, out: &mut Vec<u8>, choices: impl FnOnce(&mut List), fill: impl FnOnce(&mut Object)) {
         stream::event(out, "", |o| {
             o.put("id", self.id.as_deref().unwrap_or_default());
             o.put("object", "chat.completion.chunk");
-            o.put("created", &0);
+            o.put("created", &self.created);
             o.put("model", &self.model);
             o.list("choices", choices);
             fill(o);
@@ -151,37 +164,39 @@ impl Encode {
     }
 
     fn close(&mut self, stop: &Stop, out: &mut Vec<u8>) {
-        let reason = match stop {
-            Stop::End | Stop::Calls if self.calls > 0 => "tool_calls",
-            Stop::End | Stop::Calls => "stop",
-            Stop::Length => "length",
-            Stop::Filter => "content_filter",
-            Stop::Other(reason) => reason,
-            Stop::Cut => return,
-        };
+        let Some(reason) = finish_reason(stop, self.calls > 0) else { return };
         self.delta(out, Some(reason), |_| {});
-        let usage = self.usage;
-        self.chunk(
-            out,
-            |_| {},
-            |o| {
-                o.object("usage", |o| {
-                    o.put("prompt_tokens", &usage.input);
-                    o.put("completion_tokens", &usage.output);
-                    o.put("total_tokens", &usage.total());
-                    o.object("prompt_tokens_details", |o| {
-                        o.put("cached_tokens", &usage.cached);
-                        o.put("cache_write_tokens", &usage.cache_write);
-                    });
-                    o.object("completion_tokens_details", |o| o.put("reasoning_tokens", &usage.reasoning));
-                });
-            },
-        );
+        if self.tells_usage {
+            self.chunk(out, |_| {}, |o| o.object("usage", |o| tokens(o, self.usage)));
+        }
         out.extend_from_slice(b"data: [DONE]\n\n");
     }
 }
 
-fn names(form: CallForm) -> (&'static str, &'static str) {
+/// None for a cut: to a client it is one.
+pub(crate) fn finish_reason(stop: &Stop, called: bool) -> Option<&str> {
+    Some(match stop {
+        Stop::End | Stop::Calls if called => "tool_calls",
+        Stop::End | Stop::Calls => "stop",
+        Stop::Length => "length",
+        Stop::Filter => "content_filter",
+        Stop::Other(reason) => reason,
+        Stop::Cut => return None,
+    })
+}
+
+pub(crate) fn tokens(o: &mut Object, usage: Usage) {
+    o.put("prompt_tokens", &usage.input);
+    o.put("completion_tokens", &usage.output);
+    o.put("total_tokens", &usage.total());
+    o.object("prompt_tokens_details", |o| {
+        o.put("cached_tokens", &usage.cached);
+        o.put("cache_write_tokens", &usage.cache_write);
+    });
+    o.object("completion_tokens_details", |o| o.put("reasoning_tokens", &usage.reasoning));
+}
+
+pub(crate) fn names(form: CallForm) -> (&'static str, &'static str) {
     match form {
         CallForm::Custom => ("custom", "input"),
         CallForm::Function | CallForm::InText => ("function", "arguments"),
@@ -212,7 +227,7 @@ impl Encoder for Encode {
                 stream::event(out, "", |o| {
                     o.object("error", |o| {
                         o.put("message", &error.message);
-                        o.put("type", stream::code(error));
+                        o.put("type", stream::kind(error));
                         o.put("code", stream::code(error));
                     });
                 });

@@ -10,7 +10,9 @@ mod think;
 
 use protocol::{Entry, Fit, Prompt, ProviderError, Tune, WireId};
 
-use crate::{Asked, Decoder, Encoder, Wire, bounds};
+pub(crate) use encode::{finish_reason, names, tokens as usage};
+
+use crate::{Asked, Decoder, Encoder, Wire, bounds, serve::Manner};
 
 pub struct Chat;
 
@@ -27,6 +29,10 @@ pub mod field {
     pub const THINKING_PART: &str = "content.thinking";
     /// Gemini: signature of a call or a text.
     pub const EXTRA_CONTENT: &str = "extra_content";
+}
+
+pub(crate) fn encoder(manner: &Manner) -> Box<dyn Encoder> {
+    Box::new(encode::Encode::new(manner))
 }
 
 impl Wire for Chat {
@@ -58,6 +64,6 @@ impl Wire for Chat {
         parse::request(body)
     }
     fn encoder(&self, model: &str) -> Box<dyn Encoder> {
-        Box::new(encode::Encode::new(model))
+        encoder(&Manner { model, created: 0, usage: true })
     }
 }

@@ -24,7 +24,6 @@ const KNOWN: &[&str] = &[
     "top_p",
     "response_format",
     "verbosity",
-    "prompt_cache_key",
 ];
 
 pub(super) fn request(body: &[u8]) -> Result<Asked, ProviderError> {
@@ -32,6 +31,7 @@ pub(super) fn request(body: &[u8]) -> Result<Asked, ProviderError> {
     for (message, _) in fields.objects("messages") {
         read_message(&mut reading, &message);
     }
+    reading.asked.usage = fields.inner("stream_options").read("include_usage").unwrap_or(false);
     let prompt = &mut reading.asked.prompt;
     prompt.opening.tools = fields
         .objects("tools")

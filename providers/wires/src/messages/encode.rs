@@ -6,6 +6,7 @@ use super::field;
 use crate::{
     Encoder, calls,
     json::{self, Object},
+    serve::{self, Manner},
     stream,
 };
 
@@ -30,9 +31,9 @@ struct Open {
 }
 
 impl Encode {
-    pub(super) fn new(model: &str) -> Encode {
+    pub(super) fn new(manner: &Manner) -> Encode {
         Encode {
-            model: model.to_owned(),
+            model: manner.model.to_owned(),
             id: None,
             open: None,
             waiting: Vec::new(),
@@ -190,14 +191,7 @@ impl Encode {
     }
 
     fn close(&mut self, stop: &Stop, out: &mut Vec<u8>) {
-        let reason = match stop {
-            Stop::End | Stop::Calls if self.called => "tool_use",
-            Stop::End | Stop::Calls => "end_turn",
-            Stop::Length => "max_tokens",
-            Stop::Filter => "refusal",
-            Stop::Other(reason) => reason,
-            Stop::Cut => return,
-        };
+        let Some(reason) = stop_reason(stop, self.called) else { return };
         let usage = self.usage;
         event(out, "message_delta", |o| {
             o.object("delta", |o| {
@@ -231,7 +225,7 @@ impl Encoder for Encode {
                 event(out, "error", |o| {
                     o.object("error", |o| {
                         o.put("type", error_type(error.kind));
-                        o.put("message", &error.message);
+                        o.put("message", &serve::error_message(error));
                     });
                 });
             }
@@ -261,7 +255,19 @@ fn stop_block(out: &mut Vec<u8>, index: u64) {
     event(out, "content_block_stop", |o| o.put("index", &index));
 }
 
-fn tokens(o: &mut Object, usage: Usage) {
+/// None for a cut: to a client it is one.
+pub(crate) fn stop_reason(stop: &Stop, called: bool) -> Option<&str> {
+    Some(match stop {
+        Stop::End | Stop::Calls if called => "tool_use",
+        Stop::End | Stop::Calls => "end_turn",
+        Stop::Length => "max_tokens",
+        Stop::Filter => "refusal",
+        Stop::Other(reason) => reason,
+        Stop::Cut => return None,
+    })
+}
+
+pub(crate) fn tokens(o: &mut Object, usage: Usage) {
     o.put("input_tokens", &usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write));
     o.put("cache_creation_input_tokens", &usage.cache_write);
     o.put("cache_read_input_tokens", &usage.cached);
@@ -269,7 +275,7 @@ fn tokens(o: &mut Object, usage: Usage) {
 }
 
 /// Error types of this wire.
-fn error_type(kind: ErrorKind) -> &'static str {
+pub(crate) fn error_type(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Auth => "authentication_error",
         ErrorKind::NotFound => "not_found_error",

@@ -6,7 +6,9 @@ mod request;
 
 use protocol::{Entry, Fit, Prompt, ProviderError, Tune, WireId};
 
-use crate::{Asked, Decoder, Encoder, Wire, bounds};
+pub(crate) use encode::{error_type, stop_reason, tokens};
+
+use crate::{Asked, Decoder, Encoder, Wire, bounds, serve::Manner};
 
 pub struct Messages;
 
@@ -16,6 +18,10 @@ pub mod field {
     pub const SIGNATURE: &str = "signature";
     /// A whole block: hidden thinking, or something that the server did by itself.
     pub const BLOCK: &str = "block";
+}
+
+pub(crate) fn encoder(manner: &Manner) -> Box<dyn Encoder> {
+    Box::new(encode::Encode::new(manner))
 }
 
 impl Wire for Messages {
@@ -47,6 +53,6 @@ impl Wire for Messages {
         parse::request(body)
     }
     fn encoder(&self, model: &str) -> Box<dyn Encoder> {
-        Box::new(encode::Encode::new(model))
+        encoder(&Manner { model, created: 0, usage: true })
     }
 }

@@ -1,15 +1,17 @@
 //! Deltas to the event stream that Codex and the OpenAI SDKs read.
 use protocol::{BlockKind, CallForm, Delta, Opaque, Phase, Raw, Stop, Usage, WireId};
 
-use super::ITEM;
+use super::{ENCRYPTED, ITEM};
 use crate::{
     Encoder,
     json::{self, Object},
+    serve::Manner,
     stream,
 };
 
 pub(super) struct Encode {
     model: String,
+    created: u64,
     id: Option<String>,
     sequence: u64,
     open: Vec<Item>,
@@ -29,9 +31,10 @@ struct Item {
 }
 
 impl Encode {
-    pub(super) fn new(model: &str) -> Encode {
+    pub(super) fn new(manner: &Manner) -> Encode {
         Encode {
-            model: model.to_owned(),
+            model: manner.model.to_owned(),
+            created: manner.created,
             id: None,
             sequence: 0,
             open: Vec::new(),
@@ -68,7 +71,7 @@ impl Encode {
         json::object(&mut out, |o| {
             o.put("id", self.id.as_deref().unwrap_or_default());
             o.put("object", "response");
-            o.put("created_at", &0);
+            o.put("created_at", &self.created);
             o.put("status", status);
             o.put("model", &self.model);
             o.list("output", |l| self.output.iter().for_each(|(_, item)| l.raw(item)));
@@ -96,7 +99,7 @@ impl Encode {
         let item = Item { at, place: self.places, id, kind: kind.clone(), text: String::new() };
         self.places += 1;
         // What the server did by itself is known when it ends.
-        if let Some(json) = item_json(&item, false) {
+        if let Some(json) = item_json(&item, false, None) {
             self.emit(out, "response.output_item.added", |o| {
                 o.put("output_index", &item.place);
                 o.raw("item", &json);
@@ -186,7 +189,8 @@ impl Encode {
             BlockKind::Call(_) => done(self, out, "response.function_call_arguments.done", "arguments", ""),
             BlockKind::Server { .. } | BlockKind::Unknown => {}
         }
-        let json = match (whole, item_json(&item, true)) {
+        let encrypted = opaque.iter().find(|opaque| opaque.field == ENCRYPTED).map(|opaque| opaque.value.text());
+        let json = match (whole, item_json(&item, true, encrypted)) {
             (Some(whole), _) => whole.value.text().to_owned(),
             (None, Some(json)) => json,
             // Of another wire, and without a form here.
@@ -207,13 +211,19 @@ impl Encode {
     }
 
     fn close(&mut self, stop: &Stop, out: &mut Vec<u8>) {
+        if let Some((kind, response)) = self.closed(stop) {
+            self.emit(out, kind, |o| o.raw("response", &response));
+        }
+    }
+
+    /// The last event and the response in it; None for a cut: the stream just ends.
+    fn closed(&self, stop: &Stop) -> Option<(&'static str, String)> {
         let reason = match stop {
             Stop::End | Stop::Calls => None,
             Stop::Length => Some("max_output_tokens"),
             Stop::Filter => Some("content_filter"),
             Stop::Other(reason) => Some(reason.as_str()),
-            // The stream just ends: to a client a cut is a cut.
-            Stop::Cut => return,
+            Stop::Cut => return None,
         };
         let (kind, status) = match reason {
             None => ("response.completed", "completed"),
@@ -236,8 +246,22 @@ impl Encode {
                 o.put("total_tokens", &usage.total());
             });
         });
-        self.emit(out, kind, |o| o.raw("response", &response));
+        Some((kind, response))
     }
+}
+
+/// The response that these deltas make, as JSON text.
+pub(crate) fn whole(deltas: &[Delta], manner: &Manner) -> String {
+    let (mut encode, mut events) = (Encode::new(manner), Vec::new());
+    let mut stop = Stop::Cut;
+    for delta in deltas {
+        match delta {
+            Delta::Stop(why) => stop = why.clone(),
+            delta => encode.push(delta, &mut events),
+        }
+        events.clear();
+    }
+    encode.closed(&stop).map_or_else(|| encode.response("incomplete", |_| {}), |(_, response)| response)
 }
 
 impl Encoder for Encode {
@@ -287,7 +311,7 @@ fn summary_text(o: &mut Object, text: &str) {
 }
 
 /// The item at its start or its end; None for what has no form of its own on this wire.
-fn item_json(item: &Item, ended: bool) -> Option<String> {
+fn item_json(item: &Item, ended: bool, encrypted: Option<&str>) -> Option<String> {
     if let BlockKind::Server { show, .. } = &item.kind {
         return ended.then(|| own_form(show))?;
     }
@@ -316,6 +340,9 @@ fn item_json(item: &Item, ended: bool) -> Option<String> {
                     l.object(|o| summary_text(o, &item.text));
                 }
             });
+            if let Some(encrypted) = encrypted {
+                o.raw(ENCRYPTED, encrypted);
+            }
         }),
         BlockKind::Call(call) => json::object(&mut out, |o| {
             let custom = call.form == CallForm::Custom;

@@ -7,12 +7,20 @@ mod request;
 
 use protocol::{Entry, Fit, Prompt, ProviderError, Tune, WireId};
 
-use crate::{Asked, Decoder, Encoder, Wire, bounds};
+pub(crate) use encode::whole;
+
+use crate::{Asked, Decoder, Encoder, Wire, bounds, serve::Manner};
 
 pub struct Responses;
 
 /// The field of an [`protocol::Opaque`] that holds a whole item.
 pub const ITEM: &str = "item";
+/// The field of a reasoning item that only its server can read.
+pub(crate) const ENCRYPTED: &str = "encrypted_content";
+
+pub(crate) fn encoder(manner: &Manner) -> Box<dyn Encoder> {
+    Box::new(encode::Encode::new(manner))
+}
 
 impl Wire for Responses {
     fn id(&self) -> WireId {
@@ -43,7 +51,7 @@ impl Wire for Responses {
         parse::request(body)
     }
     fn encoder(&self, model: &str) -> Box<dyn Encoder> {
-        Box::new(encode::Encode::new(model))
+        encoder(&Manner { model, created: 0, usage: true })
     }
 }
 

@@ -56,9 +56,11 @@ pub(super) fn request(body: &[u8]) -> Result<Asked, ProviderError> {
     tune.choose_tools = fields.text("tool_choice").as_deref() == Some("auto");
     let mut known = KNOWN.to_vec();
     known.extend(tune.choose_tools.then_some("tool_choice"));
+    let has_schema = tune.schema.is_some();
     known.retain(|name| match *name {
         "reasoning" => fields.has_only(name, &["effort", "summary"]),
-        "text" => fields.has_only(name, &["verbosity", "format"]),
+        // A format without a schema has no setting.
+        "text" => fields.has_only(name, &["verbosity", "format"]) && (has_schema || text.get("format").is_none()),
         _ => true,
     });
     reading.extras(&fields, &known);

@@ -3,6 +3,7 @@ mod known_failures;
 mod names;
 mod requests;
 mod roundtrip;
+mod serve;
 
 use protocol::{
     Block, BlockKind, Call, CallForm, Caps, Delta, Fit, Phase, ProviderError, Quirks, Reply, Source, WireId,

@@ -76,7 +76,7 @@ fn any_wire() -> impl Strategy<Value = WireId> {
     prop_oneof![Just(WireId::Responses), Just(WireId::Chat), Just(WireId::Messages)]
 }
 
-fn with_reply() -> impl Strategy<Value = (WireId, Reply)> {
+pub(crate) fn with_reply() -> impl Strategy<Value = (WireId, Reply)> {
     any_wire().prop_flat_map(|wire| (Just(wire), reply(wire)))
 }
 
@@ -230,7 +230,7 @@ fn entry() -> impl Strategy<Value = Entry> {
 }
 
 /// JSON with the names that decoders and parsers look for, at any depth and of any type.
-fn json() -> impl Strategy<Value = serde_json::Value> {
+pub(crate) fn json() -> impl Strategy<Value = serde_json::Value> {
     use serde_json::Value;
     let names = prop::sample::select(vec![
         "type",
