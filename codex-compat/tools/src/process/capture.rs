@@ -117,7 +117,13 @@ impl Capture {
     /// How many of the bytes the head takes: no part of a character.
     fn fits(&self, bytes: &[u8]) -> usize {
         let room = (self.keep / 2).saturating_sub(self.head.len());
-        if bytes.len() <= room { bytes.len() } else { room - unfinished(&bytes[..room]) }
+        if bytes.len() <= room {
+            return bytes.len();
+        }
+        let from = room - unfinished(&bytes[..room]);
+        // What is followed by something else was no character.
+        let goes_on = std::str::from_utf8(&bytes[from..=room]).map_or_else(|e| e.error_len().is_none(), |_| true);
+        if goes_on { from } else { room }
     }
 
     /// All so far.
@@ -296,6 +302,10 @@ mod tests {
         check(8, &["abcé0123é890a".as_bytes()], "abc890a", Some((3, 8)), 15, 1);
         check(16, &[b"ok\n", b"\xC4\xE3\xBA\xC3\n"], "ok\n\u{FFFD}\u{FFFD}\u{FFFD}\n", None, 8, 2);
         check(16, &[b"\xE2", b"\x82", b"\xAC"], "€", None, 3, 1);
+        // Bytes that are no characters are cut anywhere, in whichever pieces they come.
+        for pieces in [&[b"ab\xE2\xE2\x82\xACabc".as_slice()] as &[&[u8]], &[b"ab\xE2", b"\xE2", b"\x82\xACabc"]] {
+            check(6, pieces, "ab\u{FFFD}abc", Some((5, 3)), 9, 1);
+        }
     }
 
     #[test]
