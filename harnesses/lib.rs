@@ -31,11 +31,11 @@ mod zcode;
 
 use std::collections::BTreeMap;
 
+pub use guards::{Guards, after, read};
 use protocol::{
     Action, Answer, Call, CallId, Caps, Done, Entry, Item, Millis, ModelInfo, Opening, Part, Reply, Settings, Source,
     ThreadId, Tool, Tune, TurnId, Want,
 };
-pub use guards::{Guards, after, read};
 pub use registry::{all, default_for, find};
 
 /// Everything that a harness may depend on. All of it is an item, a setting, or static data.

@@ -124,7 +124,8 @@ fn an_ephemeral_thread_saves_where_no_command_can_write_and_leaves_nothing() {
         WireId::Messages,
         vec![Turn::call("Bash", &json!({"command": "seq 20000"})).into(), Turn::text("done").into()],
     );
-    let ran = place.run(&["exec", "--json", "--ephemeral", "-c", "harness=claude-code-bare", "-s", "workspace-write", "go"]);
+    let ran =
+        place.run(&["exec", "--json", "--ephemeral", "-c", "harness=claude-code-bare", "-s", "workspace-write", "go"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let told = place.request(1).to_string();
     let scratch = place.home().join(".openinterpreter/tmp");
