@@ -133,7 +133,12 @@ fn prepared(wire: WireId, body: &[u8], routes: &Routes) -> Result<(Rc<Target>, A
         return Err(error);
     }
     serve::unpack(&mut asked.prompt, &target.fit);
-    serve::translate(&mut asked.prompt, wire, to, &target.model);
+    let meant = asked.model == target.model.slug || asked.model.ends_with(&format!("/{}", target.model.slug));
+    serve::translate(&mut asked.prompt, wire, to, &target.model, meant);
+    if !target.fit.caps.server_tools {
+        // Codex tells OpenAI who and where it is.
+        asked.prompt.tune.extras.retain(|(_, name, _)| name != "client_metadata");
+    }
     Ok((target, asked))
 }
 

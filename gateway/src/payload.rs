@@ -25,10 +25,12 @@ const BEAT: Duration = Duration::from_secs(15);
 /// A comment, which every reader of event streams passes over.
 const COMMENT: &[u8] = b": keep-alive\n\n";
 
+type Asking = Pin<Box<dyn Future<Output = Result<(), ProviderError>>>>;
+
 /// A provider's reply on its way to a client. Nothing is asked for before the client has taken what came, and dropping it closes
 /// the line to the provider.
 pub(crate) struct Stream {
-    asking: Option<Pin<Box<dyn Future<Output = Result<(), ProviderError>>>>>,
+    asking: Option<Asking>,
     pipe: Rc<RefCell<Pipe>>,
     beat: Pin<Box<Sleep>>,
 }

@@ -7,6 +7,8 @@ use crate::asked::bad;
 
 /// Tokens to think with, by effort, where a model wants a number; Anthropic's least is 1,024.
 const BUDGETS: [(&str, u64); 3] = [("low", 4_096), ("medium", 10_240), ("high", 32_768)];
+/// Tokens. A longer limit of an answer is that of the model that the client takes this one for, and no wish.
+const WISH: u64 = 16_384;
 /// Tokens of an answer that are left beside thinking.
 const LEFT: u64 = 1_024;
 
@@ -33,8 +35,17 @@ pub fn unsupported(prompt: &OwnedPrompt, from: WireId, to: WireId) -> Option<Pro
 }
 
 /// Brings a prompt from a client of one wire into the terms of a provider of another, and within what the model can do.
-pub fn translate(prompt: &mut OwnedPrompt, from: WireId, to: WireId, model: &ModelInfo) {
+/// `meant`: the client asked for this model and no other, so that its settings are meant for it.
+pub fn translate(prompt: &mut OwnedPrompt, from: WireId, to: WireId, model: &ModelInfo, meant: bool) {
     let tune = &mut prompt.tune;
+    if !meant {
+        // Clients set these by the name of the model; servers of others refuse them.
+        tune.verbosity = tune.verbosity.take().filter(|_| model.verbosity.is_some());
+        tune.reasoning.effort = tune.reasoning.effort.take().filter(|_| model.reasoning_control.is_some());
+        if from == WireId::Messages && model.max_output.is_none() {
+            tune.max_output = tune.max_output.filter(|most| *most <= WISH);
+        }
+    }
     if from != to {
         foreign(tune, from, to);
         if to == WireId::Messages {
@@ -183,7 +194,7 @@ mod tests {
         body["model"] = json!("m");
         body[list] = json!([]);
         let mut prompt = wire(from).parse_request(body.to_string().as_bytes()).expect("a request").prompt;
-        translate(&mut prompt, from, to, &model(None));
+        translate(&mut prompt, from, to, &model(None), true);
         let extras: serde_json::Map<String, Value> =
             prompt.tune.extras.iter().map(|(_, name, raw)| (name.clone(), raw.value())).collect();
         assert_eq!(Value::Object(extras), expected, "{from:?} to {to:?}");
@@ -221,7 +232,7 @@ mod tests {
         let check = |from, to, control, asked: protocol::ReasoningAsk, expected: protocol::ReasoningAsk| {
             let mut prompt =
                 OwnedPrompt { tune: Tune { reasoning: asked, ..Tune::default() }, ..OwnedPrompt::default() };
-            translate(&mut prompt, from, to, &model(control));
+            translate(&mut prompt, from, to, &model(control), true);
             assert_eq!(prompt.tune.reasoning, expected);
         };
         let nothing = protocol::ReasoningAsk::default;
@@ -238,6 +249,20 @@ mod tests {
         check(Chat, Messages, Some(ReasoningControl::ThinkingBudget), effort("none"), budget(None, false));
         check(Chat, Messages, Some(ReasoningControl::ThinkingBudget), nothing(), nothing());
         check(Chat, Messages, Some(ReasoningControl::Fixed), effort("low"), nothing());
+    }
+
+    #[test]
+    fn settings_that_were_meant_for_another_model() {
+        let check = |meant: bool, expected: (Option<&str>, Option<&str>, Option<u64>)| {
+            let reasoning = protocol::ReasoningAsk { effort: Some("medium".into()), ..Default::default() };
+            let tune = Tune { verbosity: Some("low".into()), max_output: Some(64_000), reasoning, ..Tune::default() };
+            let mut prompt = OwnedPrompt { tune, ..OwnedPrompt::default() };
+            translate(&mut prompt, WireId::Messages, WireId::Messages, &ModelInfo::fallback("m"), meant);
+            let Tune { verbosity, max_output, reasoning, .. } = &prompt.tune;
+            assert_eq!((verbosity.as_deref(), reasoning.effort.as_deref(), *max_output), expected);
+        };
+        check(true, (Some("low"), Some("medium"), Some(64_000)));
+        check(false, (None, None, None));
     }
 
     #[test]

@@ -205,7 +205,7 @@ fn content() -> impl Strategy<Value = Content> {
     prop_oneof![said().prop_map(Content::Plain), proptest::collection::vec(part, 0..3).prop_map(Content::Parts)]
 }
 
-fn entry() -> impl Strategy<Value = Entry> {
+pub(crate) fn entry() -> impl Strategy<Value = Entry> {
     let results = (proptest::collection::vec(content(), 0..3), proptest::option::of(content()));
     prop_oneof![
         content().prop_map(Entry::User),

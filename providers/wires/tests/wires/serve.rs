@@ -78,6 +78,31 @@ proptest! {
         prop_assert_eq!(model, Some("asked"));
     }
 
+    /// What a request says is read out of it whole: written again on its own wire, it is the request.
+    #[test]
+    fn a_request_is_read_whole(
+        wire in prop::sample::select(WireId::ALL.to_vec()),
+        said in proptest::collection::vec(crate::roundtrip::entry(), 1..6),
+        full in any::<bool>(),
+        numbers in (proptest::option::of(1u64..9_999), proptest::option::of(0u8..8), any::<Option<bool>>()),
+    ) {
+        let mut at = if full { rich(wire) } else { fit(wire) };
+        at.source.provider = String::new();
+        // What instructs before anything was said belongs to the opening.
+        let hi = Entry::User(protocol::Content::Plain("Hi".into()));
+        let said = [hi].into_iter().chain(said).collect();
+        let mut prompt = OwnedPrompt { said, ..OwnedPrompt::default() };
+        prompt.opening.instructions.push((protocol::Speaker::System, protocol::Content::Plain("be".into())));
+        prompt.tune.max_output = numbers.0;
+        prompt.tune.temperature = numbers.1.map(|eighths| f32::from(eighths) / 8.0);
+        prompt.tune.parallel = numbers.2;
+        prompt.tune.extras.push((wire, "seed".into(), Raw::of(&7)));
+        let sent = body(&at, &prompt);
+        let asked = wires::wire(wire).parse_request(sent.as_bytes()).expect("a request");
+        let value = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+        prop_assert_eq!(value(&body(&at, &asked.prompt)), value(&sent));
+    }
+
     /// Arbitrary payloads of any client never panic.
     #[test]
     fn any_request_can_be_translated(value in crate::roundtrip::json(), from in prop::sample::select(WireId::ALL.to_vec()), to in prop::sample::select(WireId::ALL.to_vec())) {
@@ -87,7 +112,7 @@ proptest! {
             let at = rich(to);
             serve::unsupported(&asked.prompt, from, to);
             serve::unpack(&mut asked.prompt, &at);
-            serve::translate(&mut asked.prompt, from, to, &protocol::ModelInfo::fallback("m"));
+            serve::translate(&mut asked.prompt, from, to, &protocol::ModelInfo::fallback("m"), false);
             serve::estimate(&asked.prompt);
             prop_assert!(serde_json::from_str::<Value>(&body(&at, &asked.prompt)).is_ok());
         }
@@ -123,13 +148,17 @@ fn payloads_find_their_way_back() {
             let (got, out) = through(to, &at, &OwnedPrompt::default(), &wires::deltas_of(&reply));
             assert_eq!(kinds(&got), kinds(&reply), "{from:?} {field} to {to:?}");
             let back = echoed(to, &at, &whole(to, &out));
-            assert_eq!(said(&back)[0].opaque, [opaque.clone()], "{from:?} {field} through {to:?}");
+            assert_eq!(said(&back)[0].opaque, std::slice::from_ref(&opaque), "{from:?} {field} through {to:?}");
             // The same by the way of the stream.
             let prompt = OwnedPrompt { said: vec![Entry::Assistant(got.blocks)], ..OwnedPrompt::default() };
             let again = body(&fit(to), &prompt);
             let mut prompt = wires::wire(to).parse_request(again.as_bytes()).expect("a request").prompt;
             serve::unpack(&mut prompt, &at);
-            assert_eq!(said(&prompt)[0].opaque, [opaque.clone()], "{from:?} {field} streamed through {to:?}");
+            assert_eq!(
+                said(&prompt)[0].opaque,
+                std::slice::from_ref(&opaque),
+                "{from:?} {field} streamed through {to:?}"
+            );
             // To another source it does not go.
             let other = Fit { source: Source { model: "n".into(), ..at.source.clone() }, ..at.clone() };
             let elsewhere = body(&other, &echoed(to, &other, &whole(to, &out)));
