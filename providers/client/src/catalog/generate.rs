@@ -288,7 +288,7 @@ impl At<'_> {
         takes.sort();
         Ok(Model {
             name: facts.name.clone(),
-            context: facts.limit.context,
+            context: rows.iter().rev().find_map(|row| row.context).unwrap_or(facts.limit.context),
             input: if facts.limit.input == facts.limit.context { 0 } else { facts.limit.input },
             output: facts.limit.output,
             takes,

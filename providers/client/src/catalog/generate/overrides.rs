@@ -53,6 +53,8 @@ pub(super) struct ModelRow {
     providers: Vec<String>,
     pub(super) wire: Option<WireId>,
     pub(super) base_url: Option<String>,
+    /// Tokens that it takes without being asked for more in a way that we do not have.
+    pub(super) context: Option<u64>,
     pub(super) reasoning: Option<Reasoning>,
     pub(super) levels: Vec<String>,
     pub(super) interleaved: Option<String>,
