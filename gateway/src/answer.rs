@@ -2,6 +2,7 @@
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use bytes::Bytes;
+use http_body::Body as _;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::{
     HeaderMap, Method, Request, Response, StatusCode,
@@ -112,13 +113,18 @@ async fn arrived(request: Request<Incoming>) -> Result<Bytes, ProviderError> {
     if encoding.is_some_and(|encoding| encoding != "identity") {
         return Err(failed(415, ErrorKind::BadRequest, "The gateway takes no compressed requests."));
     }
+    let too_long = || {
+        let words = format!("The request is longer than {} MiB, the most that is taken.", MOST_BODY >> 20);
+        failed(413, ErrorKind::BadRequest, &words)
+    };
+    // What the head says: it need not arrive first.
+    if request.body().size_hint().lower() > MOST_BODY as u64 {
+        return Err(too_long());
+    }
     let body = Limited::new(request.into_body(), MOST_BODY).collect();
     match tokio::time::timeout(ARRIVAL, body).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(why)) if why.is::<http_body_util::LengthLimitError>() => {
-            let words = format!("The request is longer than {} MiB, the most that is taken.", MOST_BODY >> 20);
-            Err(failed(413, ErrorKind::BadRequest, &words))
-        }
+        Ok(Err(why)) if why.is::<http_body_util::LengthLimitError>() => Err(too_long()),
         Ok(Err(why)) => Err(failed(400, ErrorKind::BadRequest, &format!("The request broke off: {why}"))),
         Err(_) => Err(failed(408, ErrorKind::BadRequest, "The request did not arrive in time.")),
     }

@@ -252,6 +252,63 @@ fn a_task_with_tools_on_every_pair_of_wires() {
     }
 }
 
+/// Codex's free-form tools and its namespaces exist on Responses only; elsewhere they are functions, and Codex never sees it.
+#[test]
+fn codexs_own_tools_on_every_wire() {
+    for to in [WireId::Chat, WireId::Messages] {
+        let patch = "*** Begin Patch\n*** End Patch";
+        let turn =
+            Turn::call("apply_patch", &json!({ "input": patch })).and_call("mcp__files__read", &json!({"path": "a"}));
+        let gateway = Gateway::new(to, vec![turn.clone().into(), turn.into(), Turn::text("Done.").into()]);
+        let ask = |stream: bool, input: Value| {
+            let schema = json!({"type": "object", "properties": {}});
+            let read = json!({"type": "function", "name": "read", "description": "", "parameters": schema});
+            let tools = json!([
+                {"type": "custom", "name": "apply_patch", "description": "Patches", "format": {"type": "grammar", "syntax": "lark", "definition": "start: /a/"}},
+                {"type": "namespace", "name": "mcp__files", "description": "", "tools": [read]},
+                {"type": "web_search"},
+            ]);
+            gateway.ask(WireId::Responses, &json!({"model": "gpt-x", "stream": stream, "input": input, "tools": tools}))
+        };
+        let whole = ask(false, user(WireId::Responses, "Patch"));
+        let output = whole.json()["output"].clone();
+        let picked =
+            |item: &Value, names: &[&str]| -> Vec<Value> { names.iter().map(|name| item[name].clone()).collect() };
+        let names = ["type", "call_id", "name", "input"];
+        assert_eq!(
+            picked(&output[0], &names),
+            [json!("custom_tool_call"), json!("call_0_0"), json!("apply_patch"), json!(patch)]
+        );
+        let names = ["type", "call_id", "namespace", "name", "arguments"];
+        let expected =
+            [json!("function_call"), json!("call_0_1"), json!("mcp__files"), json!("read"), json!("{\"path\":\"a\"}")];
+        assert_eq!(picked(&output[1], &names), expected);
+        let streamed = ask(true, user(WireId::Responses, "Patch")).events();
+        let done =
+            streamed.iter().find(|event| event["type"] == "response.custom_tool_call_input.done").expect("an event");
+        assert_eq!(done["input"], patch);
+        // The echo goes back in function form, with its result.
+        let mut said = user(WireId::Responses, "Patch").as_array().expect("a list").clone();
+        said.extend(output.as_array().expect("items").iter().cloned());
+        said.push(json!({"type": "custom_tool_call_output", "call_id": "call_0_0", "output": "patched"}));
+        said.push(json!({"type": "function_call_output", "call_id": "call_0_1", "output": "text"}));
+        assert_eq!(ask(false, said.into()).status, 200);
+        let prompt = got(&gateway, 2);
+        let protocol::Entry::Assistant(blocks) = &prompt.said[1] else { panic!("{:?}", prompt.said) };
+        let calls: Vec<_> = blocks
+            .iter()
+            .filter_map(|block| match &block.kind {
+                protocol::BlockKind::Call(call) => Some((call.name.as_str(), call.args.as_str())),
+                _ => None,
+            })
+            .collect();
+        let input = json!({ "input": patch }).to_string();
+        assert_eq!(calls, [("apply_patch", input.as_str()), ("mcp__files__read", "{\"path\":\"a\"}")]);
+        let tools: Vec<&str> = prompt.opening.tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(tools, ["apply_patch", "mcp__files__read"]);
+    }
+}
+
 #[test]
 fn images_come_through() {
     const PIXEL: &str =
@@ -442,6 +499,13 @@ fn what_is_no_request_is_told() {
     assert_eq!(status("GET", "/v1/messages", ""), 405);
     assert_eq!(status("POST", "/v1/embeddings", "{}"), 404);
     assert_eq!(status("HEAD", "/", ""), 200);
+    let mut long = TcpStream::connect(&gateway.address).expect("the gateway");
+    long.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    long.write_all(b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99999999999\r\n\r\n")
+        .expect("a head");
+    let mut line = String::new();
+    BufReader::new(long).read_line(&mut line).expect("an answer");
+    assert_eq!(line, "HTTP/1.1 413 Payload Too Large\r\n");
     let said = gateway.send("POST", "/v1/responses", "", r#"{"model":"m","input":"x","previous_response_id":"r"}"#);
     assert_eq!(said.status, 400);
     assert!(said.body.contains("previous_response_id"), "{}", said.body);
