@@ -1,4 +1,5 @@
 //! `interpreter harness compare`: one task under several harnesses, each in a worktree of its own, and a table of how they did.
+mod cost;
 mod one;
 mod report;
 mod repository;
@@ -12,7 +13,7 @@ use std::{
 };
 
 use clap::Args;
-use config::Home;
+use config::{Home, Loaded};
 use exec::Flags;
 use futures_util::{StreamExt as _, stream};
 use tokio::sync::watch;
@@ -68,7 +69,7 @@ pub async fn compare(compare: Compare) -> Result<u8, String> {
     }
     let task = task(compare.task.clone())?;
     let cwd = folder(compare.flags.cd.as_deref())?;
-    known(&ids, &compare.flags, home.clone(), &cwd)?;
+    let loaded = known(&ids, &compare.flags, home.clone(), &cwd)?;
     let program = std::env::current_exe().map_err(|why| format!("Error: cannot find this program: {why}"))?;
     let repository = Repository::around(&cwd)?;
     let snapshot = repository.snapshot()?;
@@ -83,6 +84,7 @@ pub async fn compare(compare: Compare) -> Result<u8, String> {
         snapshot: &snapshot,
         results: &results,
         store: sessions::Store::new(&home.dir),
+        providers: runtime::registry(&loaded),
         worktrees: home.dir.join("worktrees"),
         task: &task,
         compare: &compare,
@@ -109,9 +111,10 @@ fn ids(given: Option<&str>) -> Result<Vec<String>, String> {
 }
 
 /// Nothing is run before all are known: built-in ones, the user's, the project's.
-fn known(ids: &[String], flags: &Flags, home: Home, cwd: &Path) -> Result<(), String> {
+fn known(ids: &[String], flags: &Flags, home: Home, cwd: &Path) -> Result<Loaded, String> {
     let loaded = config::load(&exec::request(flags, home, cwd)?).map_err(|e| e.to_string())?;
-    ids.iter().try_for_each(|id| runtime::find_harness(&loaded, id).map(drop).map_err(|e| e.to_string()))
+    ids.iter().try_for_each(|id| runtime::find_harness(&loaded, id).map(drop).map_err(|e| e.to_string()))?;
+    Ok(loaded)
 }
 
 /// A harness that stands twice runs twice, as `native` and `native-2`.

@@ -96,6 +96,7 @@ fn two_harnesses_on_one_task() {
 
     let report = report(&ran);
     assert_eq!(report["uncommitted_changes"], true);
+    assert_eq!(report["runs"][0]["cost_usd"], Value::Null, "no price is known");
     let brief = |run: &Value| {
         let usage = &run["usage"];
         json!([
@@ -141,7 +142,7 @@ fn a_table_for_people_and_worktrees_that_stay() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let lines: Vec<&str> = ran.stdout.lines().collect();
     let columns: Vec<&str> = lines[0].split_whitespace().collect();
-    assert_eq!(columns.join(" "), "harness end check steps calls repaired failed tokens in cached out time lines");
+    assert_eq!(columns.join(" "), "harness end check steps calls repaired failed tokens in cached out cost time lines");
     for (line, name) in [(lines[1], "native "), (lines[2], "native-2 ")] {
         assert!(line.starts_with(name) && line.contains("done") && line.ends_with("+0 -0 in 0 files"), "{line}");
     }

@@ -1,7 +1,7 @@
 //! What a model is and holds, and what this provider and wire can carry. Filled in by `providers`, read by harnesses and wires.
 use serde::{Deserialize, Serialize};
 
-use crate::Source;
+use crate::{Source, Usage};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelInfo {
@@ -123,6 +123,29 @@ pub struct PriceTier {
     pub cache_read: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
+}
+
+impl Price {
+    /// What one request costs, in US dollars.
+    pub fn of(&self, usage: &Usage) -> f64 {
+        let tier = self.tiers.iter().rev().find(|tier| usage.input >= tier.min_context);
+        let (input, output, cache_read, cache_write) = match tier {
+            Some(tier) => (tier.input, tier.output, tier.cache_read, tier.cache_write),
+            None => (self.input, self.output, self.cache_read, self.cache_write),
+        };
+        // A tier has no price of its own for thinking.
+        let thinking = self.reasoning.filter(|_| tier.is_none()).unwrap_or(output);
+        let fresh = usage.input.saturating_sub(usage.cached + usage.cache_write);
+        let said = usage.output.saturating_sub(usage.reasoning);
+        let parts = [
+            (fresh, input),
+            (usage.cached, cache_read.unwrap_or(input)),
+            (usage.cache_write, cache_write.unwrap_or(input)),
+            (said, output),
+            (usage.reasoning, thinking),
+        ];
+        parts.iter().map(|&(tokens, price)| tokens as f64 * price).sum::<f64>() / 1e6
+    }
 }
 
 /// Limit of one tool result. A token counts as four bytes.
@@ -251,5 +274,23 @@ mod tests {
         check(levels("none high"), "minimal", Some("high"));
         check(levels("low"), "persistent", Some("persistent"));
         assert_eq!(ModelInfo::fallback("m").effort_for(None), None);
+    }
+
+    #[test]
+    fn prices() {
+        let usage =
+            Usage { input: 1_000_000, cached: 600_000, cache_write: 100_000, output: 200_000, reasoning: 50_000 };
+        let plain = Price { input: 2.0, output: 10.0, ..Price::default() };
+        let check = |price: &Price, usage: &Usage, expected: &str| {
+            assert_eq!(format!("{:.4}", price.of(usage)), expected);
+        };
+        check(&plain, &usage, "4.0000");
+        // 0.3 x 2 + 0.6 x 0.2 + 0.1 x 2.5 + 0.15 x 10 + 0.05 x 4
+        let cached = Price { cache_read: Some(0.2), cache_write: Some(2.5), reasoning: Some(4.0), ..plain };
+        check(&cached, &usage, "2.6700");
+        let tier = PriceTier { min_context: 200_000, input: 4.0, output: 20.0, cache_read: None, cache_write: None };
+        let tiered = Price { tiers: vec![tier], ..cached };
+        check(&tiered, &usage, "8.0000");
+        check(&tiered, &Usage { input: 1000, ..Usage::default() }, "0.0020");
     }
 }

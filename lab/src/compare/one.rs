@@ -7,7 +7,8 @@ use std::{
 };
 
 use exec::Flags;
-use protocol::{Body, Counts, ThreadId, Usage};
+use protocol::{Body, Counts, Price, Source, ThreadId, Usage};
+use providers::{ModelOverrides, Registry};
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
@@ -16,7 +17,7 @@ use tokio::{
 };
 
 use super::{
-    Compare,
+    Compare, cost,
     repository::{Change, Repository, Snapshot},
     say, seconds,
 };
@@ -36,6 +37,7 @@ pub(super) struct Job<'a> {
     /// Where diffs go.
     pub(super) results: &'a Path,
     pub(super) store: sessions::Store,
+    pub(super) providers: Registry,
     pub(super) worktrees: PathBuf,
     pub(super) task: &'a str,
     pub(super) compare: &'a Compare,
@@ -57,6 +59,8 @@ pub(super) struct Run {
     pub(super) counts: Counts,
     /// None: it ended before the model's first answer.
     pub(super) usage: Option<Usage>,
+    /// US dollars, where prices are known.
+    pub(super) cost: Option<f64>,
     pub(super) wall: Duration,
     pub(super) change: Change,
     pub(super) diff: Option<PathBuf>,
@@ -171,8 +175,14 @@ impl Job<'_> {
             let items = self.store.history(&ThreadId::from(thread.clone())).unwrap_or_default();
             run.steps = items.iter().filter(|item| matches!(item.body, Body::Reply { .. })).count();
             run.counts = Counts::of(&items);
+            run.cost = run.usage.and_then(|usage| cost::of(&items, &usage, |source| self.price(source)));
         }
         Ok(())
+    }
+
+    fn price(&self, of: &Source) -> Option<Price> {
+        let provider = self.providers.provider(&of.provider).ok()?;
+        providers::model_info(&provider, &of.model, &ModelOverrides::default()).price
     }
 
     /// The user's check, walled in as the model's commands were: what it runs is what the model wrote.

@@ -18,7 +18,7 @@ pub(super) struct Report<'a> {
 }
 
 /// Columns that hold numbers stand to the right.
-const COLUMNS: [(&str, bool); 12] = [
+const COLUMNS: [(&str, bool); 13] = [
     ("harness", false),
     ("end", false),
     ("check", false),
@@ -29,6 +29,7 @@ const COLUMNS: [(&str, bool); 12] = [
     ("tokens in", true),
     ("cached", true),
     ("out", true),
+    ("cost", true),
     ("time", true),
     ("lines", false),
 ];
@@ -84,7 +85,7 @@ impl<'a> Report<'a> {
     }
 }
 
-fn row(run: &Run) -> [String; 12] {
+fn row(run: &Run) -> [String; 13] {
     let check = match &run.check {
         None => "-",
         Some(check) if check.passed => "passed",
@@ -102,6 +103,7 @@ fn row(run: &Run) -> [String; 12] {
         tokens(|usage| usage.input),
         tokens(|usage| usage.cached),
         tokens(|usage| usage.output),
+        run.cost.map_or("-".into(), |cost| format!("${cost:.4}")),
         seconds(run.wall),
         format!("+{} -{} in {}", run.change.added, run.change.removed, files(run.change.files)),
     ]
@@ -147,6 +149,7 @@ fn run_json(run: &Run) -> Value {
         "repaired": run.counts.repaired,
         "failed": run.counts.failed,
         "usage": usage,
+        "cost_usd": run.cost,
         "wall_ms": u64::try_from(run.wall.as_millis()).unwrap_or(u64::MAX),
         "changed": {"files": run.change.files, "added": run.change.added, "removed": run.change.removed},
         "diff": run.diff,
