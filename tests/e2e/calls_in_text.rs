@@ -96,7 +96,7 @@ fn forms(dialect: &Dialect) -> Vec<(&'static str, String)> {
 
 /// Whether the command in `text` was run.
 fn ran(dialect: &Dialect, text: &str) -> bool {
-    let mut turns = vec![Turn::text(&format!("I look.\n{text}"))];
+    let mut turns = vec![Turn::text(format!("I look.\n{text}"))];
     turns.extend((dialect.end)());
     // For harnesses that ask again about what they cannot read.
     turns.extend((0..4).map(|_| Turn::text("over")));

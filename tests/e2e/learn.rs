@@ -31,7 +31,7 @@ sleep 30
 
 fn place() -> Place {
     let place = Place::new(WireId::Chat, Vec::new());
-    fs::write(place.file("invented"), INVENTED).unwrap();
+    fs::write(place.file("invented"), INVENTED).expect("a file");
     place
 }
 
@@ -56,9 +56,14 @@ fn said(place: &Place) -> (String, String) {
     let ran = place.exec(&["--harness", "pi"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let request = place.request(n);
-    let bash = request["tools"].as_array().unwrap().iter().find(|tool| tool["function"]["name"] == "bash").unwrap();
-    let description = bash["function"]["description"].as_str().unwrap().to_owned();
-    (request["messages"][0]["content"].as_str().unwrap().to_owned(), description)
+    let bash = request["tools"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|tool| tool["function"]["name"] == "bash")
+        .expect("there");
+    let description = bash["function"]["description"].as_str().expect("text").to_owned();
+    (request["messages"][0]["content"].as_str().expect("text").to_owned(), description)
 }
 
 #[test]

@@ -28,18 +28,18 @@ failure = "[{{tool}} FAILED] {{answer}}"
 
 fn define(place: &Place, id: &str, text: &str) {
     let folder = place.home().join(".openinterpreter/harnesses").join(id);
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("harness.toml"), text).unwrap();
+    fs::create_dir_all(&folder).expect("a file");
+    fs::write(folder.join("harness.toml"), text).expect("a file");
 }
 
 fn define_in_project(place: &Place, id: &str, text: &str) {
     let folder = place.file(".openinterpreter/harnesses").join(id);
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("harness.toml"), text).unwrap();
+    fs::create_dir_all(&folder).expect("a file");
+    fs::write(folder.join("harness.toml"), text).expect("a file");
 }
 
 fn trust(place: &Place) {
-    let root = fs::canonicalize(place.workspace()).unwrap();
+    let root = fs::canonicalize(place.workspace()).expect("there");
     place.write_config(&format!("[projects.{:?}]\ntrust_level = \"trusted\"\n", root.display()));
 }
 
@@ -50,7 +50,7 @@ fn tools(request: &Value) -> Vec<(String, String)> {
         let text = |key: &str| tool[key].as_str().unwrap_or_default().to_owned();
         (text("name"), text("description"))
     };
-    request["tools"].as_array().unwrap().iter().map(tool).collect()
+    request["tools"].as_array().expect("a list").iter().map(tool).collect()
 }
 
 #[track_caller]
