@@ -176,6 +176,16 @@ pub(crate) const ALL: &[Intended] = &[
         why: "where a server takes no instructions in mid-conversation, new permissions are told in a user message",
     },
     Intended {
+        cases: &["human-command"],
+        sections: &["stderr"],
+        why: "the calls of a session are counted for people, with those that were mended and those that came to nothing",
+    },
+    Intended {
+        cases: &["human-plan"],
+        sections: &["stdout", "stderr", "requests"],
+        why: "a model that is not of OpenAI's list and ends with open steps in its plan is asked about them once; calls are counted",
+    },
+    Intended {
         cases: &["human-failure"],
         sections: &["stderr"],
         why: "a hint says what to do, and what the turn cost is shown for failed turns too",
