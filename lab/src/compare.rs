@@ -8,6 +8,7 @@ use std::{
     collections::HashMap,
     fs,
     io::{self, IsTerminal, Read, Write},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -72,7 +73,11 @@ pub async fn compare(compare: Compare) -> Result<u8, String> {
     let loaded = known(&ids, &compare.flags, home.clone(), &cwd)?;
     let program = std::env::current_exe().map_err(|why| format!("Error: cannot find this program: {why}"))?;
     let repository = Repository::around(&cwd)?;
+    say("Taking a snapshot of the repository, with what is not committed.");
     let snapshot = repository.snapshot()?;
+    if let Some(missing) = &snapshot.missing {
+        say(&format!("warning: the worktrees lack what Git cannot add. {missing}"));
+    }
     let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
     let results = new_folder(&home.dir.join("comparisons"), &stamp)?;
 
@@ -85,6 +90,7 @@ pub async fn compare(compare: Compare) -> Result<u8, String> {
         results: &results,
         store: sessions::Store::new(&home.dir),
         providers: runtime::registry(&loaded),
+        loaded,
         worktrees: home.dir.join("worktrees"),
         task: &task,
         compare: &compare,
@@ -95,8 +101,9 @@ pub async fn compare(compare: Compare) -> Result<u8, String> {
     let report = Report::new(&compare, &task, &snapshot, runs);
     let json = format!("{:#}\n", report.to_json());
     let path = results.join("report.json");
-    fs::write(&path, &json).map_err(|why| format!("Error: cannot write {}: {why}", path.display()))?;
+    let written = write(&path, json.as_bytes());
     print(&if compare.json { json } else { report.to_text(&results) })?;
+    written?;
     Ok(if *job.interrupted.borrow() > 0 { 130 } else { report.status() })
 }
 
@@ -152,10 +159,15 @@ fn folder(cd: Option<&Path>) -> Result<PathBuf, String> {
 /// `parent/name`, or with a number behind it where that is taken.
 fn new_folder(parent: &Path, name: &str) -> Result<PathBuf, String> {
     let cannot = |path: &Path, why: io::Error| format!("Error: cannot create {}: {why}", path.display());
-    fs::create_dir_all(parent).map_err(|why| cannot(parent, why))?;
+    let private = |recursive| {
+        let mut builder = fs::DirBuilder::new();
+        builder.mode(0o700).recursive(recursive);
+        builder
+    };
+    private(true).create(parent).map_err(|why| cannot(parent, why))?;
     for n in 1.. {
         let dir = parent.join(if n == 1 { name.to_owned() } else { format!("{name}-{n}") });
-        match fs::create_dir(&dir) {
+        match private(false).create(&dir) {
             Err(why) if why.kind() == io::ErrorKind::AlreadyExists => (),
             Err(why) => return Err(cannot(&dir, why)),
             Ok(()) => return Ok(dir),
@@ -164,14 +176,20 @@ fn new_folder(parent: &Path, name: &str) -> Result<PathBuf, String> {
     unreachable!("numbers do not end")
 }
 
+/// Only for the user's eyes, as sessions are: a diff and a check's output hold what the repository holds.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let cannot = |why: io::Error| format!("Error: cannot write {}: {why}", path.display());
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(cannot)?;
+    file.write_all(bytes).map_err(cannot)
+}
+
 /// Counts the interrupts. The first one ends the runs in order; at the second the program ends, and the runs with it.
 async fn signals(count: watch::Sender<u8>) {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
-        return;
-    };
+    let kinds = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()));
+    let (Ok(mut int), Ok(mut term), Ok(mut hup)) = kinds else { return };
     loop {
-        tokio::select! { _ = int.recv() => (), _ = term.recv() => () }
+        tokio::select! { _ = int.recv() => (), _ = term.recv() => (), _ = hup.recv() => () }
         if *count.borrow() > 0 {
             // Runs in progress find that nobody reads them any more, and end.
             std::process::exit(130);

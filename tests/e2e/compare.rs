@@ -111,14 +111,14 @@ fn two_harnesses_on_one_task() {
     let expected = [
         json!([
             ["native", "done", "native is done"],
-            {"passed": true, "exit_code": 0, "output": ""},
+            {"passed": true, "exit_code": 0, "timed_out": false, "output": ""},
             [2, 1, 0, 0],
             [2500, 35],
             {"files": 1, "added": 1, "removed": 1},
         ]),
         json!([
             ["pi", "done", "pi is done"],
-            {"passed": false, "exit_code": 7, "output": "not right\n"},
+            {"passed": false, "exit_code": 7, "timed_out": false, "output": "not right\n"},
             [2, 2, 0, 1],
             [900, 15],
             {"files": 1, "added": 1, "removed": 0},
@@ -209,9 +209,10 @@ fn an_interrupt_ends_the_run_tells_what_is_known_and_takes_the_worktree_away() {
     let mut child = place.command(&args).spawn().expect("a start");
     let mut err = BufReader::new(child.stderr.take().expect("stderr"));
     assert!(place.server.wait_for(1, Duration::from_secs(20)));
-    let mut line = String::new();
-    err.read_line(&mut line).expect("a line");
-    assert_eq!(line, "native: begins\n");
+    let mut lines = String::new();
+    while !lines.ends_with("native: begins\n") {
+        assert_ne!(err.read_line(&mut lines).expect("text"), 0, "{lines}");
+    }
     // SAFETY: a plain signal to our own child.
     unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
     let mut rest = String::new();
@@ -227,4 +228,86 @@ fn an_interrupt_ends_the_run_tells_what_is_known_and_takes_the_worktree_away() {
         .collect();
     assert_eq!(rows, ["native interrupted -", "pi not run"], "{ran:?}");
     assert_eq!(worktrees(&place), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn an_interrupt_ends_a_check_too() {
+    let place = repository(vec![Turn::text("done").into()]);
+    let begun = Instant::now();
+    let check = "echo $$ > here; mkfifo waiting; cat waiting";
+    let args = ["harness", "compare", "--harness", "native,pi", "--check", check, "--keep", "task"];
+    let mut child = place.command(&args).spawn().expect("a start");
+    // The check has begun when it has left its mark.
+    let marked = || worktrees(&place).iter().any(|path| path.ends_with("here"));
+    while !marked() {
+        assert!(begun.elapsed() < Duration::from_secs(30) && child.try_wait().expect("a child").is_none());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // SAFETY: a plain signal to our own child.
+    unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
+    let ran = wait(child, begun);
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    assert!(ran.stdout.contains("pi") && ran.stdout.contains("not run"), "{ran:?}");
+}
+
+#[test]
+fn a_check_does_not_see_the_key_and_what_is_kept_is_for_the_user_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = repository(vec![Turn::text("done").into()]);
+    let mut command = place.command(&[
+        "harness",
+        "compare",
+        "--harness",
+        "native",
+        "--json",
+        "-c",
+        "model_providers.stub.env_key=\"STUB_KEY\"",
+        "--check",
+        "echo key=$STUB_KEY other=$OTHER",
+        "task",
+    ]);
+    command.env("STUB_KEY", "very-secret").env("OTHER", "seen");
+    let ran = crate::place::finish(command, None);
+    let report = report(&ran);
+    assert_eq!(report["runs"][0]["check"]["output"], "key= other=seen\n", "{ran:?}");
+    let mut kept = Vec::new();
+    collect(&place.home().join(".openinterpreter/comparisons"), &mut kept);
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    for path in kept {
+        assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600, "{path:?}");
+    }
+}
+
+#[test]
+fn what_a_diff_cannot_hold_keeps_its_worktree() {
+    let place =
+        repository(vec![run("git init -q inner && echo important > inner/file.txt").into(), Turn::text("done").into()]);
+    let ran = compare(&place, &["--harness", "native", "--json", "-s", "danger-full-access", "task"]);
+    assert!(ran.stderr.contains("native: the worktree stays, as not in the diff"), "{ran:?}");
+    let worktree = report(&ran)["runs"][0]["worktree"].as_str().expect("a path").to_owned();
+    assert_eq!(fs::read_to_string(Path::new(&worktree).join("inner/file.txt")).expect("the file"), "important\n");
+}
+
+#[test]
+fn a_diff_applies_whatever_the_users_configuration_says() {
+    let place = repository(vec![run("printf 'right\\n' > answer.txt").into(), Turn::text("done").into()]);
+    let dir = place.workspace();
+    for (key, value) in
+        [("diff.noprefix", "true"), ("diff.context", "0"), ("diff.external", "false"), ("color.ui", "always")]
+    {
+        git(&dir, &["config", key, value]);
+    }
+    let ran = compare(&place, &["--harness", "native", "--json", "task"]);
+    let diff = report(&ran)["runs"][0]["diff"].as_str().expect("a path").to_owned();
+    git(&dir, &["apply", &diff]);
+    assert_eq!(fs::read_to_string(dir.join("answer.txt")).expect("a file"), "right\n");
+}
+
+#[test]
+fn a_run_that_reached_a_limit_has_used_tokens() {
+    let place = repository(vec![run("true").using(1200, 30).into(), Turn::text("done").into()]);
+    let ran = compare(&place, &["--harness", "native", "--json", "--max-steps", "1", "task"]);
+    let report = report(&ran);
+    let brief = json!([report["runs"][0]["end"], report["runs"][0]["usage"]["input_tokens"]]);
+    assert_eq!(brief, json!(["limit of steps", 1200]), "{ran:?}");
 }

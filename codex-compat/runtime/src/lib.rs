@@ -33,7 +33,7 @@ mod views;
 pub use limits::Limits;
 pub use made::{Listed, Origin, find_harness, list_harnesses};
 pub use mend::repair;
-pub use setup::registry;
+pub use setup::{registry, without_key};
 pub use show::show_harness;
 pub use start::{Begin, Brief, Local, Start, StartError, Which, start};
 pub use thread::Thread;

@@ -213,15 +213,9 @@ fn features(config: &Config) -> BTreeMap<String, bool> {
     features
 }
 
-/// The environment of commands: what the policy lets through without our own key, and what upstream adds. A policy that names
-/// the key's variable (`set`, `include_only`) gets it all the same.
-pub(crate) fn environment(
-    loaded: &Loaded,
-    network: bool,
-    thread: &str,
-    version: &str,
-    provider: &Provider,
-) -> Vec<(OsString, OsString)> {
+/// What the policy lets commands see of our environment, without the key of this provider. A policy that names the key's
+/// variable (`set`, `include_only`) gets it all the same.
+pub fn without_key(loaded: &Loaded, provider: &Provider) -> BTreeMap<OsString, OsString> {
     let policy = &loaded.config.shell_environment_policy;
     let mut env = config::child_environment(std::env::vars_os(), policy);
     let key_of = match &provider.auth {
@@ -233,6 +227,18 @@ pub(crate) fn environment(
             env.remove(std::ffi::OsStr::new(name));
         }
     }
+    env
+}
+
+/// The environment of commands: what is let through, and what upstream adds.
+pub(crate) fn environment(
+    loaded: &Loaded,
+    network: bool,
+    thread: &str,
+    version: &str,
+    provider: &Provider,
+) -> Vec<(OsString, OsString)> {
+    let mut env = without_key(loaded, provider);
     let quiet = [
         ("NO_COLOR", "1"),
         ("TERM", "dumb"),

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use config::Loaded;
 use exec::Flags;
 use protocol::{Body, Counts, Price, Source, ThreadId, Usage};
 use providers::{ModelOverrides, Registry};
@@ -19,7 +20,7 @@ use tokio::{
 use super::{
     Compare, cost,
     repository::{Change, Repository, Snapshot},
-    say, seconds,
+    say, seconds, write,
 };
 
 /// Who takes part: a harness, and the name of this run of it.
@@ -38,6 +39,7 @@ pub(super) struct Job<'a> {
     pub(super) results: &'a Path,
     pub(super) store: sessions::Store,
     pub(super) providers: Registry,
+    pub(super) loaded: Loaded,
     pub(super) worktrees: PathBuf,
     pub(super) task: &'a str,
     pub(super) compare: &'a Compare,
@@ -52,6 +54,8 @@ pub(super) struct Run {
     pub(super) name: String,
     pub(super) end: End,
     pub(super) thread: Option<String>,
+    /// Whose model answered.
+    provider: Option<String>,
     pub(super) last_message: Option<String>,
     pub(super) check: Option<Check>,
     /// Replies of the model.
@@ -85,6 +89,8 @@ pub(super) struct Check {
     pub(super) passed: bool,
     /// None: ended from outside, or out of time.
     pub(super) status: Option<i32>,
+    /// Out of time.
+    pub(super) late: bool,
     /// The end of what it wrote.
     pub(super) output: String,
 }
@@ -96,9 +102,10 @@ impl Job<'_> {
     pub(super) async fn run(&self, entrant: Entrant) -> Run {
         let Entrant { harness, name } = entrant;
         let mut run = Run { harness, name, ..Run::default() };
-        if *self.interrupted.borrow() == 0
-            && let Err(message) = self.carry_out(&mut run).await
-        {
+        if self.stopped() {
+            return run;
+        }
+        if let Err(message) = self.carry_out(&mut run).await {
             run.end = End::Failed(message);
         }
         run
@@ -111,29 +118,40 @@ impl Job<'_> {
         let cwd = worktree.cwd();
         say(&format!("{}: begins", run.name));
         let ran = self.agent(run, &cwd).await;
-        let ended = ran.and_then(|()| {
-            run.change = worktree.change(self.snapshot)?;
+        let kept = worktree.change(self.snapshot).and_then(|change| {
+            run.change = change;
             let path = self.results.join(format!("{file}.diff"));
-            std::fs::write(&path, &run.change.diff)
-                .map_err(|why| format!("Error: cannot write {}: {why}", path.display()))?;
+            write(&path, &run.change.diff)?;
             run.diff = Some(path);
-            Ok(())
+            run.change.missing.take().map_or(Ok(()), |missing| Err(format!("not in the diff: {missing}")))
         });
-        if let (Ok(()), Some(check), 0) = (&ended, &self.compare.check, *self.interrupted.borrow()) {
-            run.check = Some(self.check(check, &cwd).await?);
+        if let (Ok(()), Some(check), false) = (&ran, &self.compare.check, self.stopped()) {
+            match self.check(check, run, &cwd).await {
+                Ok(check) => run.check = Some(check),
+                Err(why) => say(&format!("{}: {why}", run.name)),
+            }
         }
-        if self.compare.keep {
-            run.worktree = Some(cwd);
-        } else if let Err(why) = worktree.remove() {
-            say(&format!("{}: the worktree stays: {why}", run.name));
+        // What the run came to is never thrown away before it is kept.
+        match (&kept, self.compare.keep) {
+            (Ok(()), false) => {
+                if let Err(why) = worktree.remove() {
+                    say(&format!("{}: the worktree stays: {why}", run.name));
+                }
+            }
+            (Ok(()), true) => run.worktree = Some(cwd),
+            (Err(why), _) => {
+                say(&format!("{}: the worktree stays, as {why}", run.name));
+                run.worktree = Some(cwd);
+            }
         }
-        let verdict = match &run.check {
-            Some(check) if check.passed => ", check passed",
-            Some(_) => ", check failed",
-            None => "",
-        };
+        let verdict = run.check.as_ref().map_or(String::new(), |check| format!(", check {}", check.word()));
         say(&format!("{}: {} after {}{verdict}", run.name, run.end.word(), seconds(run.wall)));
-        ended
+        ran
+    }
+
+    /// The user asked to stop. (Looks only: a guard that is held while somebody waits would hold up the signal.)
+    fn stopped(&self) -> bool {
+        *self.interrupted.borrow() > 0
     }
 
     /// `interpreter exec` in `cwd`, to its end.
@@ -175,6 +193,16 @@ impl Job<'_> {
             let items = self.store.history(&ThreadId::from(thread.clone())).unwrap_or_default();
             run.steps = items.iter().filter(|item| matches!(item.body, Body::Reply { .. })).count();
             run.counts = Counts::of(&items);
+            // A run that was ended has told no sum.
+            let total = items.iter().rev().find_map(|item| match &item.body {
+                Body::Reply { total, .. } | Body::Compacted { total, .. } => Some(*total),
+                _ => None,
+            });
+            run.usage = run.usage.or(total);
+            run.provider = items.iter().rev().find_map(|item| match &item.body {
+                Body::Reply { reply, .. } => Some(reply.from.provider.clone()),
+                _ => None,
+            });
             run.cost = run.usage.and_then(|usage| cost::of(&items, &usage, |source| self.price(source)));
         }
         Ok(())
@@ -186,8 +214,15 @@ impl Job<'_> {
     }
 
     /// The user's check, walled in as the model's commands were: what it runs is what the model wrote.
-    async fn check(&self, check: &str, cwd: &Path) -> Result<Check, String> {
+    async fn check(&self, check: &str, run: &Run, cwd: &Path) -> Result<Check, String> {
         let mut command = self.program(cwd, "sandbox");
+        let configured = self.loaded.config.model_provider.clone();
+        if let Some(provider) = run.provider.clone().or(configured).and_then(|id| self.providers.provider(&id).ok()) {
+            command.env_clear().envs(runtime::without_key(&self.loaded, &provider));
+            if let Some(home) = std::env::var_os("INTERPRETER_HOME") {
+                command.env("INTERPRETER_HOME", home);
+            }
+        }
         // Both streams are wanted in the order in which they were written.
         command.args(["--", "bash", "-c", "exec 2>&1; eval \"$1\"", "check", check]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -195,9 +230,10 @@ impl Job<'_> {
         let out = child.stdout.take();
         let output = async { if let Some(out) = out { tail(out).await } else { String::new() } };
         let limit = Duration::from_secs(self.compare.check_time);
+        let begun = Instant::now();
         let (status, output) = tokio::join!(self.end_of(&mut child, Some(limit)), output);
         let status = status.and_then(|status| status.code());
-        Ok(Check { passed: status == Some(0), status, output })
+        Ok(Check { passed: status == Some(0), status, output, late: status.is_none() && begun.elapsed() >= limit })
     }
 
     /// This program, with the user's flags, in a process group of its own: an interrupt reaches it through us, once.
@@ -205,6 +241,14 @@ impl Job<'_> {
         let mut command = Command::new(&self.program);
         command.arg(name).args(words(&self.compare.flags)).arg("-C").arg(cwd).current_dir(cwd);
         command.process_group(0).kill_on_drop(true);
+        #[cfg(target_os = "linux")]
+        // SAFETY: one system call between fork and exec, which allocates nothing.
+        unsafe {
+            // Nothing goes on when this program is killed.
+            command.pre_exec(|| {
+                Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?)
+            });
+        }
         command
     }
 
@@ -235,6 +279,16 @@ impl Job<'_> {
                     }
                 }
             }
+        }
+    }
+}
+
+impl Check {
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Check { passed: true, .. } => "passed",
+            Check { late: true, .. } => "out of time",
+            _ => "failed",
         }
     }
 }

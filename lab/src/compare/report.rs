@@ -86,11 +86,7 @@ impl<'a> Report<'a> {
 }
 
 fn row(run: &Run) -> [String; 13] {
-    let check = match &run.check {
-        None => "-",
-        Some(check) if check.passed => "passed",
-        Some(_) => "failed",
-    };
+    let check = run.check.as_ref().map_or("-", |check| check.word());
     let tokens = |of: fn(&protocol::Usage) -> u64| run.usage.as_ref().map_or("-".into(), |usage| thousands(of(usage)));
     [
         run.name.clone(),
@@ -129,7 +125,7 @@ fn run_json(run: &Run) -> Value {
     let check = run
         .check
         .as_ref()
-        .map(|check| json!({"passed": check.passed, "exit_code": check.status, "output": check.output}));
+        .map(|check| json!({"passed": check.passed, "exit_code": check.status, "timed_out": check.late, "output": check.output}));
     let usage = run.usage.as_ref().map(|usage| {
         json!({
             "input_tokens": usage.input, "cached_input_tokens": usage.cached, "output_tokens": usage.output,

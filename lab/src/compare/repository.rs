@@ -17,6 +17,8 @@ pub(super) struct Snapshot {
     pub(super) commit: String,
     /// With changes that are not committed.
     pub(super) dirty: bool,
+    /// What Git could not take over, in its words.
+    pub(super) missing: Option<String>,
 }
 
 /// A worktree at the snapshot, for one run.
@@ -34,6 +36,8 @@ pub(super) struct Change {
     pub(super) removed: u64,
     /// As `git diff --binary` writes it.
     pub(super) diff: Vec<u8>,
+    /// What is not in the diff: repositories within the worktree, in Git's words or by their paths.
+    pub(super) missing: Option<String>,
 }
 
 impl Repository {
@@ -52,18 +56,18 @@ impl Repository {
         // A copy knows which files did not change, so that they are not read again. A new repository has none.
         let _ = std::fs::copy(self.root.join(own), index.path());
         let head = self.git(&self.root).args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).text().ok();
-        let tree = self.tree(&self.root, &index)?;
+        let (tree, missing) = self.tree(&self.root, &index)?;
         if let Some(head) = &head
             && self.git(&self.root).args(["rev-parse", &format!("{head}^{{tree}}")]).text()? == tree
         {
-            return Ok(Snapshot { commit: head.clone(), dirty: false });
+            return Ok(Snapshot { commit: head.clone(), dirty: false, missing });
         }
         let mut commit = self.git(&self.root);
         commit.args(["commit-tree", &tree, "-m", "Snapshot for comparing harnesses"]);
         if let Some(head) = &head {
             commit.args(["-p", head]);
         }
-        Ok(Snapshot { commit: commit.text()?, dirty: true })
+        Ok(Snapshot { commit: commit.text()?, dirty: true, missing })
     }
 
     /// `place` must not exist.
@@ -78,11 +82,12 @@ impl Repository {
         Ok(Worktree { repository: self, root })
     }
 
-    /// Everything in the work tree at `root`, as a tree of Git's.
-    fn tree(&self, root: &Path, index: &TemporaryIndex) -> Result<String, String> {
+    /// Everything in the work tree at `root`, as a tree of Git's; and what Git could not add (a repository within that has no
+    /// commit yet).
+    fn tree(&self, root: &Path, index: &TemporaryIndex) -> Result<(String, Option<String>), String> {
         let git = |words: &[&str]| self.git(root).args(words).env("GIT_INDEX_FILE", index.path()).text();
-        git(&["add", "--all", "."])?;
-        git(&["write-tree"])
+        let missing = git(&["add", "--all", "--ignore-errors", "."]).err();
+        Ok((git(&["write-tree"])?, missing))
     }
 
     /// Nothing that the repository's or the user's configuration names is started by it.
@@ -102,21 +107,29 @@ impl Repository {
 }
 
 impl Worktree<'_> {
-    /// The folder that corresponds to where the user stands. One that is in no commit is not there.
+    /// The folder that corresponds to where the user stands.
     pub(super) fn cwd(&self) -> PathBuf {
         let below = self.root.join(&self.repository.below);
-        if below.is_dir() { below } else { self.root.clone() }
+        // A folder with nothing in it is in no commit.
+        if std::fs::create_dir_all(&below).is_ok() { below } else { self.root.clone() }
     }
 
     pub(super) fn change(&self, since: &Snapshot) -> Result<Change, String> {
         let index = TemporaryIndex::new()?;
         let git = || self.repository.git(&self.root);
         git().args(["read-tree", &since.commit]).env("GIT_INDEX_FILE", index.path()).text()?;
-        let tree = self.repository.tree(&self.root, &index)?;
-        let plain = ["diff", "--no-ext-diff", "--no-textconv", "--no-color"];
+        let (tree, missing) = self.repository.tree(&self.root, &index)?;
+        let plain = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--no-renames"];
         let numbers = git().args(plain).args(["--numstat", &since.commit, &tree]).text()?;
-        let diff = git().args(plain).args(["--binary", &since.commit, &tree]).bytes()?;
-        let mut change = Change { diff, ..Change::default() };
+        let within = git().args(plain).args(["--raw", &since.commit, &tree]).text()?;
+        // `:MODE MODE HASH HASH STATUS<TAB>PATH`; 160000 is a repository, of which a diff holds the commit's name only.
+        let within = within.lines().filter(|line| line.split(' ').nth(1) == Some("160000"));
+        let within: Vec<&str> = within.filter_map(|line| line.split_once('\t')).map(|(_, path)| path).collect();
+        let within = (!within.is_empty()).then(|| format!("repositories of their own: {}", within.join(", ")));
+        // Whatever the user's configuration says of diffs, `git apply` must take this one.
+        let form = ["--binary", "--unified=3", "--src-prefix=a/", "--dst-prefix=b/", "--diff-algorithm=default"];
+        let diff = git().args(plain).args(form).args([&since.commit, &tree]).bytes()?;
+        let mut change = Change { diff, missing: missing.or(within), ..Change::default() };
         for line in numbers.lines() {
             let mut fields = line.split('\t');
             // `-` for binary files.
