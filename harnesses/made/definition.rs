@@ -100,7 +100,8 @@ impl Definition {
                         "`{key}.name`: `{new}` is no name for a tool; use 1 to 64 letters, digits, `_`, `-`"
                     )));
                 }
-                if !shown.insert(new) {
+                // Names that differ in case only would be taken for one another.
+                if shown.iter().any(|other| other.eq_ignore_ascii_case(new)) || !shown.insert(new) {
                     return Err(fault(format!("`{key}.name`: `{new}` is a tool of its own; choose another name")));
                 }
             }
@@ -108,7 +109,8 @@ impl Definition {
                 .description
                 .as_deref()
                 .map_or(Ok(()), |text| place_check(&format!("{key}.description"), text, &places))?;
-            for path in change.properties.keys() {
+            for (path, text) in &change.properties {
+                place_check(&format!("{key}.properties.{path}"), text, &places)?;
                 if !paths.contains(path) {
                     let message = format!("`{key}.properties`: no property `{path}`; there are {}", paths.join(", "));
                     return Err(fault(message));

@@ -11,7 +11,10 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
 pub use blank::Blank;
 pub use definition::{Answers, Definition, Fault, ToolChange, offered};
@@ -22,8 +25,8 @@ use protocol::{
 pub use schema::{descriptions, walk};
 pub use template::{PLACES, escaped, spelled};
 
-use self::names::Names;
-use crate::{Compaction, Context, Flow, Guards, Harness, Moment, Next, Persona, Reading, Words};
+use self::{names::Names, template::Piece};
+use crate::{Compaction, Context, Doc, Flow, Guards, Harness, Moment, Next, Persona, Reading, Words};
 
 /// Stands where the prompt goes, to find out where that is. No text of a harness or a user holds it.
 const MARK: &str = "\u{e000}prompt\u{e000}";
@@ -95,7 +98,8 @@ impl Made {
         let learned = self.filled(cx);
         let fewer = self.without_removed(cx);
         let persona = fewer.as_ref().unwrap_or(cx.persona);
-        let with = |words: &Words| open(&Context { words, persona, ..*cx });
+        let docs = self.docs(cx);
+        let with = |words: &Words| open(&Context { words, persona, docs, ..*cx });
         let own = with(&Words::default());
         let written = self.definition.prompt.as_deref().filter(|_| Made::speaks(cx));
         let prompt = written.map(|template| self.prompt(cx, template, &own, &with(&learned), &with));
@@ -157,8 +161,10 @@ impl Made {
             if let Some(text) = change.and_then(|change| change.description.as_ref()) {
                 tool.description = template::fill(text, |place| template::value(cx, &self.id, place));
             }
-            let learned = words.properties.get(&tool.name);
-            for words in learned.into_iter().chain(change.map(|change| &change.properties)) {
+            let fill = |text: &String| template::fill(text, |place| template::value(cx, &self.id, place));
+            let own = change.map(|change| &change.properties).into_iter().flatten();
+            let own: BTreeMap<String, String> = own.map(|(path, text)| (path.clone(), fill(text))).collect();
+            for words in words.properties.get(&tool.name).into_iter().chain([&own]) {
                 if let protocol::ToolKind::Function(raw) | protocol::ToolKind::Custom { fallback: raw, .. } =
                     &mut tool.kind
                 {
@@ -171,7 +177,16 @@ impl Made {
 
     /// What the base may see of a thread beside its opening: learned descriptions, which some harnesses tell later on.
     fn inner<'a>(&'a self, cx: &Context<'a>) -> Context<'a> {
-        Context { words: &self.words, ..*cx }
+        Context { words: &self.words, docs: self.docs(cx), ..*cx }
+    }
+
+    /// Instructions that the base is to say. None where the user's prompt has a place for them: they are said once.
+    fn docs<'a>(&self, cx: &Context<'a>) -> &'a [Doc] {
+        let has_place = |prompt: &str| template::pieces(prompt).contains(&Piece::Place("agents_md"));
+        match self.definition.prompt.as_deref().is_some_and(has_place) && Made::speaks(cx) {
+            true => &[],
+            false => cx.docs,
+        }
     }
 
     fn told(&self, call: &Call, did: &[Done], mut answer: Answer, rejected: bool) -> Answer {
@@ -238,7 +253,8 @@ impl Harness for Made {
         if moment == Moment::Opening {
             let described =
                 self.words.tools.values().chain(self.words.properties.values().flat_map(|words| words.values()));
-            let changed = self.definition.tools.values().filter_map(|change| change.description.as_ref());
+            let changed = self.definition.tools.values();
+            let changed = changed.flat_map(|change| change.description.iter().chain(change.properties.values()));
             let prompts = self.words.lead.iter().chain(&self.words.prompt).chain(&self.definition.prompt);
             for want in prompts.chain(described).chain(changed).flat_map(|text| template::wants(text)) {
                 if !wants.contains(&want) {

@@ -156,6 +156,30 @@ fn every_harness_takes_learned_words_and_loses_nothing_else() {
 }
 
 #[test]
+fn instructions_are_said_once_where_the_prompt_has_a_place_for_them() {
+    for harness in all() {
+        let made = defined(&format!("base = \"{}\"\nprompt = \"MINE\\n{{{{agents_md}}}}\"\n", harness.id()));
+        let mut s = Stage::new(made, &[]);
+        s.docs = vec![Doc { path: "/w/AGENTS.md".into(), project: true, text: "Instruction zebra.".into() }];
+        s.push(user("Fix it."));
+        let told = shown(&made.open(&s.cx())) + &format!("{:?}", made.say(&s.cx(), &s.items));
+        assert_eq!(told.matches("Instruction zebra.").count(), 1, "{}: {told}", harness.id());
+    }
+}
+
+#[test]
+fn descriptions_of_properties_have_places_too() {
+    let text = |text: &str| format!("base = \"pi\"\n[tools.bash.properties]\ncommand = \"{text}\"\n");
+    let (_, message) = fault(&text("{{zzz}} in {{cwd}}"));
+    assert!(message.starts_with("`tools.bash.properties.command`: ") && message.contains("zzz"), "{message}");
+    let made = defined(&text("run in {{cwd}}"));
+    let opening = made.open(&Stage::new(made, &[]).cx());
+    let tool = opening.tools.iter().find(|tool| tool.name == "bash").unwrap();
+    let protocol::ToolKind::Function(schema) = &tool.kind else { panic!("{tool:?}") };
+    assert_eq!(schema.value()["properties"]["command"]["description"], "run in /w");
+}
+
+#[test]
 fn blocks_before_the_prompt_are_the_originals() {
     let words = |lead: &[&str]| Words {
         prompt: Some("PROMPT".to_owned()),
