@@ -27,6 +27,7 @@ mod registry;
 #[cfg(test)]
 mod stage;
 mod swe_agent;
+mod writable;
 mod zcode;
 
 use std::collections::BTreeMap;

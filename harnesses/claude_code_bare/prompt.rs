@@ -2,7 +2,7 @@
 use protocol::{ApprovalPolicy, Body, Content, Fact, Opening, Part, SandboxMode, Settings, Speaker};
 
 use super::tools;
-use crate::Context;
+use crate::{Context, writable};
 
 const IDENTITY: &str = "You are a coding agent that works in the user's terminal.";
 
@@ -94,8 +94,7 @@ pub(crate) fn permissions(settings: &Settings) -> Option<String> {
     let writes = match mode {
         SandboxMode::ReadOnly => "Nothing may be written".to_owned(),
         _ => {
-            let roots = settings.sandbox.writable_roots.iter().map(|root| format!(", {}", root.display()));
-            format!("Only these folders may be written: {}{}", settings.cwd.display(), roots.collect::<String>())
+            format!("Only these folders may be written: {}", writable::folders(settings).join(", "))
         }
     };
     let network = if settings.sandbox.network { "is open to commands" } else { "is closed to commands" };

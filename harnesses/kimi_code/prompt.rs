@@ -2,7 +2,7 @@
 use protocol::{ApprovalPolicy, Body, Content, Fact, GitFact, Opening, SandboxMode, Speaker};
 
 use super::{roles, tools};
-use crate::Context;
+use crate::{Context, writable};
 
 const TEMPLATE: &str = include_str!("prompt.md");
 const SKILLS: &str = include_str!("skills.md");
@@ -70,8 +70,8 @@ fn sandbox(cx: &Context) -> String {
     let writes = match policy.mode {
         SandboxMode::ReadOnly => "nothing may be written".to_owned(),
         _ => {
-            let roots = policy.writable_roots.iter().map(|root| format!(", `{}`", root.display()));
-            format!("only these folders may be written: `{}`{}", cx.settings.cwd.display(), roots.collect::<String>())
+            let folders = writable::folders(cx.settings).into_iter().map(|folder| format!("`{folder}`"));
+            format!("only these folders may be written: {}", folders.collect::<Vec<_>>().join(", "))
         }
     };
     let network = if policy.network { "open" } else { "closed" };

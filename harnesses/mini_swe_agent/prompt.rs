@@ -2,7 +2,7 @@
 use protocol::{ApprovalPolicy, Body, Content, Fact, Opening, Raw, SandboxMode, Speaker, Tool, ToolKind};
 
 use super::text_form;
-use crate::Context;
+use crate::{Context, writable};
 
 const SYSTEM: &str = "You are a helpful assistant with the use of a computer's shell.";
 const SYSTEM_TEXT: &str = include_str!("system_text.md");
@@ -93,8 +93,7 @@ fn permissions(cx: &Context) -> String {
     let writes = match sandbox.mode {
         SandboxMode::ReadOnly => "nothing may be written".to_owned(),
         _ => {
-            let roots: String = sandbox.writable_roots.iter().map(|root| format!(", {}", root.display())).collect();
-            format!("only these folders may be written: {}{roots}", cx.settings.cwd.display())
+            format!("only these folders may be written: {}", writable::folders(cx.settings).join(", "))
         }
     };
     let network = if sandbox.network { "open" } else { "closed" };

@@ -170,7 +170,7 @@ fn instructions_skills_and_permissions_are_sections_of_the_task() {
     s.settings.sandbox = SandboxPolicy::new(SandboxMode::WorkspaceWrite);
     s.push(user("Fix it."));
     let [Entry::User(Content::Plain(text))] = &s.say(0)[..] else { panic!() };
-    let sections = "\n<instructions file=\"/w/AGENTS.md\">\nRun the tests.\n</instructions>\n\n<skills>\nWhere one of these fits the task, read its file first:\n- pdf: Make PDFs (cat /h/SKILL.md)\n</skills>\n\n<permissions>\nCommands run in a sandbox (workspace-write): only these folders may be written: /w; the network is closed; nobody can be asked for more.\n</permissions>\n\n## Recommended Workflow\n";
+    let sections = "\n<instructions file=\"/w/AGENTS.md\">\nRun the tests.\n</instructions>\n\n<skills>\nWhere one of these fits the task, read its file first:\n- pdf: Make PDFs (cat /h/SKILL.md)\n</skills>\n\n<permissions>\nCommands run in a sandbox (workspace-write): only these folders may be written: /w, /tmp; the network is closed; nobody can be asked for more.\n</permissions>\n\n## Recommended Workflow\n";
     assert!(text.contains(sections), "{text}");
 }
 

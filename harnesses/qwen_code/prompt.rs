@@ -5,7 +5,7 @@ use std::path::Path;
 use protocol::{ApprovalPolicy, Body, Content, Fact, Mode, Opening, SandboxMode, Settings, Speaker};
 
 use super::{profile, profile::Notation, tools};
-use crate::{Context, Doc};
+use crate::{Context, Doc, writable};
 
 pub(super) const EXPLORE: &str = "Explore";
 
@@ -152,8 +152,7 @@ pub(super) fn permissions(settings: &Settings) -> Option<String> {
     let writes = match mode {
         SandboxMode::ReadOnly => "nothing may be written".to_owned(),
         _ => {
-            let roots = settings.sandbox.writable_roots.iter().map(|root| format!(", {}", root.display()));
-            format!("only these folders may be written: {}{}", settings.cwd.display(), roots.collect::<String>())
+            format!("only these folders may be written: {}", writable::folders(settings).join(", "))
         }
     };
     let network = if settings.sandbox.network { "is open to commands" } else { "is closed to commands" };

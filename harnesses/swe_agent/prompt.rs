@@ -3,7 +3,7 @@ use protocol::{ApprovalPolicy, Content, Opening, SandboxMode, Speaker};
 
 use super::record::Record;
 use super::{Form, observe, tools, window};
-use crate::Context;
+use crate::{Context, writable};
 
 const SYSTEM: &str = "You are a helpful assistant that can use a computer to solve tasks.";
 
@@ -70,8 +70,7 @@ fn permissions(cx: &Context) -> String {
     let writes = match sandbox.mode {
         SandboxMode::ReadOnly => "nothing may be written".to_owned(),
         _ => {
-            let roots: String = sandbox.writable_roots.iter().map(|root| format!(", {}", root.display())).collect();
-            format!("only these folders may be written: {}{roots}", cx.settings.cwd.display())
+            format!("only these folders may be written: {}", writable::folders(cx.settings).join(", "))
         }
     };
     let network = if sandbox.network { "open" } else { "closed" };
