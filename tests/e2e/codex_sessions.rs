@@ -134,3 +134,19 @@ fn what_is_no_session_is_told() {
         assert!(ran.stderr.contains(expected), "{ran:?}");
     }
 }
+
+#[test]
+fn its_commands_are_told_as_commands_of_the_dialect() {
+    let place = place(1);
+    put(&place, &first_turn());
+    let ran = place.run(&["exec", "--json", "-c", "harness=claude-code", "resume", ID, "go on"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let request = place.request(0);
+    let messages = request["messages"].as_array().expect("messages");
+    let calls: Vec<_> =
+        messages.iter().flat_map(|message| message["tool_calls"].as_array().into_iter().flatten()).collect();
+    let command = calls.iter().find(|call| call["function"]["name"] == "Bash").unwrap_or_else(|| panic!("{request}"));
+    assert!(command["function"]["arguments"].as_str().expect("text").contains("echo alpha"), "{command}");
+    let answer = messages.iter().find(|message| message["tool_call_id"] == command["id"]).expect("an answer");
+    assert!(answer["content"].as_str().expect("text").starts_with("alpha"), "{answer}");
+}

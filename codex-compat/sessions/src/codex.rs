@@ -1,5 +1,7 @@
 //! Rollouts of Codex itself, read as far as they are useful here: what the user and the model said, calls and their
 //! answers, compactions, sums of tokens. The file is not touched; a thread of ours begins with these items.
+mod commands;
+
 use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
@@ -262,10 +264,19 @@ impl Reader {
                     _ => Content::Plain(String::new()),
                 };
                 let answer = Answer { content, error: None, after: Vec::new() };
-                self.push(Body::Called { call: id(), did: Vec::new(), answer });
+                let did = self.call(&id()).and_then(|call| commands::done(call, &answer.content.text()));
+                self.push(Body::Called { call: id(), did: did.into_iter().collect(), answer });
             }
             _ => {}
         }
+    }
+
+    /// The newest call with this id.
+    fn call(&self, id: &CallId) -> Option<&Call> {
+        self.out.items.iter().rev().find_map(|item| match &item.body {
+            Body::Reply { reply, .. } => reply.calls().find(|call| call.id == *id),
+            _ => None,
+        })
     }
 
     fn message(&mut self, item: &Value) {
