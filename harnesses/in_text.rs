@@ -8,7 +8,7 @@ mod tags;
 
 use std::ops::Range;
 
-use protocol::{Call, CallForm, Tool, ToolKind};
+use protocol::{Body, Call, CallForm, Entry, Part, Tool, ToolKind};
 use serde_json::{Map, Value};
 
 use crate::{Context, names};
@@ -98,6 +98,43 @@ pub(crate) fn calls(cx: &Context, found: Vec<TextCall>, schema: impl Fn(&str) ->
         form: CallForm::InText,
     };
     found.into_iter().enumerate().map(call).collect()
+}
+
+/// What the text of a reply without calls comes to.
+pub(crate) enum Heard {
+    /// Text.
+    Text,
+    Calls(Vec<Call>),
+    /// This is to be said, in the dialect's way: a call was there, and could not be read.
+    Ask(String),
+    /// It was said before.
+    GaveUp(String),
+}
+
+/// How the text of the newest reply is taken by dialects without words of their own for it. Parameters as of [`find`] and [`calls`].
+pub(crate) fn hear(cx: &Context, text: &str, offered: &[&str], schema: impl Fn(&str) -> Value) -> Heard {
+    match find(text, offered) {
+        InText::None => Heard::Text,
+        InText::Calls(found) => Heard::Calls(calls(cx, found, schema)),
+        InText::Unreadable(why) if last_said(cx, UNREADABLE) => Heard::GaveUp(format!(
+            "{} writes tool calls as text that cannot be read ({why}); the server does not parse them: switch on its tool-call parser, or choose another harness",
+            cx.model.slug
+        )),
+        InText::Unreadable(why) => {
+            Heard::Ask(format!("{UNREADABLE} ({why}). Call the tool through the interface for tool calls."))
+        }
+    }
+}
+
+const UNREADABLE: &str = "A tool call stood in the text of your message and could not be read";
+
+/// The harness has said this last.
+pub(crate) fn last_said(cx: &Context, text: &str) -> bool {
+    let told = matches!(cx.said.last(), Some(Entry::User(content)) if content.text().contains(text));
+    told || cx.items.iter().rev().take(3).any(|item| match &item.body {
+        Body::User { parts, .. } => parts.iter().filter_map(Part::as_text).any(|said| said.contains(text)),
+        _ => false,
+    })
 }
 
 /// The schema of one of these tools.

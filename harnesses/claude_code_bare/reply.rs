@@ -2,7 +2,7 @@
 use protocol::{Body, Call, Content, Entry, Reply, Stop};
 
 use super::{prompt, say::Voice};
-use crate::in_text::{self, InText};
+use crate::in_text::{self, Heard};
 use crate::{AnswerOrder, Context, End, Order, Reading};
 
 /// Replies without an answer in a row, after which the turn ends all the same.
@@ -11,8 +11,6 @@ pub(crate) const SECOND_TRIES: usize = 3;
 const NOTHING_SAID: &str =
     "[Your last response showed the user nothing. Go on, and answer with something that can be seen.]";
 const CUT_OFF: &str = "Output token limit hit. Go on right where the text broke off, without an apology and without repeating what was said. Split what is left into smaller pieces.";
-
-const UNREADABLE_CALL: &str = "A tool call stood in the text of your message and could not be read";
 
 pub(crate) fn read(voice: &dyn Voice, cx: &Context, reply: &Reply) -> Reading {
     let calls: Vec<Call> = reply.calls().cloned().collect();
@@ -27,23 +25,16 @@ pub(crate) fn read(voice: &dyn Voice, cx: &Context, reply: &Reply) -> Reading {
         tune: None,
     };
     let text = reply.text();
-    match in_text::find(&text, &voice.tools(cx)) {
-        InText::None => {}
-        InText::Calls(found) => return in_text_calls(voice, cx, found),
-        InText::Unreadable(why) => {
-            let told =
-                cx.said.last().is_some_and(|e| matches!(e, Entry::User(c) if c.text().contains(UNREADABLE_CALL)));
-            if told {
-                return Reading::Stop(End::GaveUp(format!(
-                    "{} writes tool calls as text that cannot be read ({why}); the server does not parse them: switch on its tool-call parser, or choose another harness",
-                    cx.model.slug
-                )));
-            }
-            return again(
-                false,
-                &format!("{UNREADABLE_CALL} ({why}). Call the tool through the interface for tool calls."),
-            );
+    let schema = |name: &str| in_text::schema_in(&voice.open(cx).tools, name);
+    match in_text::hear(cx, &text, &voice.tools(cx), schema) {
+        Heard::Text => {}
+        Heard::Calls(calls) => {
+            let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
+            let order = Order { groups: groups(voice, cx, &calls), answers: AnswerOrder::Done };
+            return Reading::Calls { calls, order, repaired };
         }
+        Heard::GaveUp(why) => return Reading::Stop(End::GaveUp(why)),
+        Heard::Ask(text) => return again(false, &text),
     }
     let empty = text.trim().is_empty();
     match reply.stop {
@@ -53,14 +44,6 @@ pub(crate) fn read(voice: &dyn Voice, cx: &Context, reply: &Reply) -> Reading {
         }
         _ => Reading::Stop(End::Done),
     }
-}
-
-/// Calls that the server left in the text.
-fn in_text_calls(voice: &dyn Voice, cx: &Context, found: Vec<in_text::TextCall>) -> Reading {
-    let calls = in_text::calls(cx, found, |name| in_text::schema_in(&voice.open(cx).tools, name));
-    let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
-    let order = Order { groups: groups(voice, cx, &calls), answers: AnswerOrder::Done };
-    Reading::Calls { calls, order, repaired }
 }
 
 /// Calls that only look run together; every other one runs alone, in its place.

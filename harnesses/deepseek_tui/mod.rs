@@ -33,8 +33,8 @@ mod write;
 mod tests;
 
 use protocol::{
-    Action, Answer, Body, Call, CallForm, Change, Content, Done, Entry, Expect, Item, Millis, New, Notice, Opening,
-    Outcome, Part, Reply, Settings, Tune, Want, World,
+    Action, Answer, Call, CallForm, Change, Content, Done, Entry, Expect, Item, Millis, New, Notice, Opening, Outcome,
+    Part, Reply, Settings, Tune, Want, World,
 };
 use serde_json::json;
 
@@ -43,13 +43,12 @@ use self::args::Args;
 use self::record::Record;
 use self::tools::{Access, Spec};
 use crate::history::Voice;
-use crate::in_text::{self, InText};
+use crate::in_text::{self, Heard};
 use crate::{AnswerOrder, Compaction, Context, End, Flow, Harness, Moment, Next, Order, Reading, outside};
 
 pub(crate) struct DeepseekTui;
 
 /// Ours: the original ends a turn with such a reply.
-const UNREADABLE_CALL: &str = "A tool call stood in the text of your message and could not be read";
 /// What the program says by itself, in a message of the user's.
 const EVENT: &str = "<runtime_event ";
 
@@ -84,21 +83,15 @@ impl Harness for DeepseekTui {
             return Reading::Calls { order: order(cx, &calls), calls, repaired: 0 };
         }
         let text = reply.text();
-        match in_text::find(&text, &self.tools(cx)) {
-            InText::None => {}
-            InText::Calls(found) => {
-                let calls = in_text::calls(cx, found, |name| tools::known(name).map(Spec::schema).unwrap_or_default());
+        match in_text::hear(cx, &text, &self.tools(cx), |name| tools::known(name).map(Spec::schema).unwrap_or_default())
+        {
+            Heard::Text => {}
+            Heard::Calls(calls) => {
                 let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
                 return Reading::Calls { order: order(cx, &calls), calls, repaired };
             }
-            InText::Unreadable(why) if last_said(cx, UNREADABLE_CALL) => {
-                return Reading::Stop(End::GaveUp(format!(
-                    "{} writes tool calls as text that cannot be read ({why}); the server does not parse them: switch on its tool-call parser, or choose another harness",
-                    cx.model.slug
-                )));
-            }
-            InText::Unreadable(why) => {
-                let text = format!("{UNREADABLE_CALL} ({why}). Call the tool through the interface for tool calls.");
+            Heard::GaveUp(why) => return Reading::Stop(End::GaveUp(why)),
+            Heard::Ask(text) => {
                 let say = Content::Parts(vec![Part::Text(event("kind=\"notice\"", &text))]);
                 return Reading::Again { drop_reply: false, say: vec![Entry::User(say)], keep: true, tune: None };
             }
@@ -297,12 +290,4 @@ fn order(cx: &Context, calls: &[Call]) -> Order {
 
 fn event(about: &str, text: &str) -> String {
     format!("{EVENT}{about}>\n{text}\n</runtime_event>")
-}
-
-fn last_said(cx: &Context, text: &str) -> bool {
-    let told = matches!(cx.said.last(), Some(Entry::User(content)) if content.text().contains(text));
-    told || cx.items.iter().rev().take(3).any(|item| match &item.body {
-        Body::User { parts, .. } => parts.iter().filter_map(Part::as_text).any(|said| said.contains(text)),
-        _ => false,
-    })
 }

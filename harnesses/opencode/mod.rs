@@ -27,15 +27,15 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use protocol::{
-    Action, Answer, Body, Call, CallForm, Change, Content, Done, Entry, Expect, Item, Millis, New, Notice, Opening,
-    Outcome, Part, Reply, Settings, Stop, Tune, Want, World,
+    Action, Answer, Call, CallForm, Change, Content, Done, Entry, Expect, Item, Millis, New, Notice, Opening, Outcome,
+    Part, Reply, Settings, Stop, Tune, Want, World,
 };
 use serde_json::json;
 
 use self::args::{Bad, Input};
 use crate::claude_code_bare::record::plain;
 use crate::history::{self, Voice};
-use crate::in_text::{self, InText};
+use crate::in_text::{self, Heard};
 use crate::{Compaction, Context, End, Harness, Moment, Next, Order, Reading, outside};
 
 pub(crate) struct Opencode;
@@ -57,7 +57,6 @@ fn agent(cx: &Context) -> Agent {
 }
 
 /// Ours: the original ends a run with such a reply, unseen.
-const UNREADABLE_CALL: &str = "A tool call stood in the text of your message and could not be read";
 const NOTHING_SAID: &str = "Your last message was empty. Go on with the task, or say how it ended.";
 
 impl Harness for Opencode {
@@ -99,26 +98,17 @@ impl Harness for Opencode {
             tune: None,
         };
         let text = reply.text();
-        match in_text::find(&text, &tools::names(cx)) {
-            InText::None => {}
-            InText::Calls(found) => {
-                let calls = in_text::calls(cx, found, |name| in_text::schema_in(&self.open(cx).tools, name));
+        match in_text::hear(cx, &text, &tools::names(cx), |name| in_text::schema_in(&self.open(cx).tools, name)) {
+            Heard::Text => {}
+            Heard::Calls(calls) => {
                 let repaired = u32::try_from(calls.len()).unwrap_or(u32::MAX);
                 return Reading::Calls { order: Order::together(&calls), calls, repaired };
             }
-            InText::Unreadable(why) if last_said(cx, UNREADABLE_CALL) => {
-                return Reading::Stop(End::GaveUp(format!(
-                    "{} writes tool calls as text that cannot be read ({why}); the server does not parse them: switch on its tool-call parser, or choose another harness",
-                    cx.model.slug
-                )));
-            }
-            InText::Unreadable(why) => {
-                let text = format!("{UNREADABLE_CALL} ({why}). Call the tool through the interface for tool calls.");
-                return again(false, text);
-            }
+            Heard::GaveUp(why) => return Reading::Stop(End::GaveUp(why)),
+            Heard::Ask(text) => return again(false, text),
         }
         let empty = text.trim().is_empty() && matches!(reply.stop, Stop::End | Stop::Calls | Stop::Other(_));
-        match empty && !last_said(cx, NOTHING_SAID) {
+        match empty && !in_text::last_said(cx, NOTHING_SAID) {
             true => again(true, NOTHING_SAID.to_owned()),
             false => Reading::Stop(End::Done),
         }
@@ -267,14 +257,6 @@ fn invalid(error: &str) -> Answer {
 
 pub(super) fn reminder(text: &str) -> String {
     format!("<system-reminder>\n{text}\n</system-reminder>")
-}
-
-fn last_said(cx: &Context, text: &str) -> bool {
-    let told = matches!(cx.said.last(), Some(Entry::User(content)) if content.text().contains(text));
-    told || cx.items.iter().rev().take(3).any(|item| match &item.body {
-        Body::User { parts, .. } => parts.iter().filter_map(Part::as_text).any(|said| said.contains(text)),
-        _ => false,
-    })
 }
 
 /// A path of the model's without `.` and `..`; relative ones start in the thread's folder.
